@@ -1,0 +1,31 @@
+//! What Taskyard decides, as pure state machines: no clock, no I/O, no randomness, no async, no actor.
+//!
+//! Each machine is told [events](Machine::Event) and says what it wants told to whom ([`Machine::Effect`]); who that is
+//! stands in one place, [`wiring`].
+
+pub mod blocker;
+pub mod board;
+pub mod conductor;
+pub mod defaults;
+pub mod delayer;
+pub mod dispatch;
+pub mod id;
+pub mod in_progress;
+pub mod keys;
+pub mod live;
+pub mod machine;
+pub mod map;
+pub mod names;
+pub mod pool;
+pub mod queuer;
+pub mod router;
+pub mod store;
+pub mod task;
+pub mod time;
+pub mod window;
+pub mod wiring;
+pub mod worker;
+
+pub use id::TaskId;
+pub use machine::{Machine, Stage};
+pub use time::{Now, Wakeup};
