@@ -50,7 +50,7 @@ impl Workers {
 
     /// Takes a command in. One for a worker that is gone is dropped: its [`Exited`](taskyard_core::worker::Report::Exited)
     /// is on its way.
-    pub(crate) fn put(&mut self, worker: WorkerId, command: Command) {
+    pub fn put(&mut self, worker: WorkerId, command: Command) {
         if matches!(command, Command::Launch) {
             self.hire(worker);
         }
@@ -63,7 +63,7 @@ impl Workers {
     }
 
     /// Sends each addressed worker its commands.
-    pub(crate) fn deliver(&mut self) {
+    pub fn deliver(&mut self) {
         for number in self.addressed.drain(..) {
             if let Some(outbox) = self.driven.get_mut(&number) {
                 outbox.deliver(&self.in_flight);

@@ -102,16 +102,19 @@ impl Toys {
     /// # Panics
     /// If there is no such worker.
     pub fn kill(&self, worker: WorkerId) {
-        self.exit(worker, "signal 9").expect("there is no such worker");
+        assert!(self.exit(worker, "signal 9"), "there is no such worker");
     }
 
-    fn exit(&self, worker: WorkerId, status: &str) -> Option<()> {
+    /// Whether there was such a worker.
+    fn exit(&self, worker: WorkerId, status: &str) -> bool {
         let mut state = self.lock();
         state.running.retain(|_, by| *by != worker);
-        let reports = state.reports.remove(&worker)?;
+        let reports = state.reports.remove(&worker);
         drop(state);
-        reports.send(Report::Exited { status: status.into(), output: String::new() });
-        Some(())
+        if let Some(reports) = &reports {
+            reports.send(Report::Exited { status: status.into(), output: String::new() });
+        }
+        reports.is_some()
     }
 
     async fn until(&self, is: impl Fn(&State) -> bool) {
@@ -160,6 +163,12 @@ impl Toy {
             self.begun.push(id);
         }
     }
+
+    /// Says what it has to say, then its end; if it was killed before, that was its end.
+    fn leave(&mut self, status: &str) {
+        self.flush();
+        self.toys.exit(self.worker, status);
+    }
 }
 
 impl Link for Toy {
@@ -167,8 +176,8 @@ impl Link for Toy {
         match command {
             Command::Run { live, .. } => self.run(live.task.id),
             Command::Cancel { id, reason } => self.toys.lock().cancels.push((id, reason)),
-            Command::Stop => drop(self.toys.exit(self.worker, "exit status 0")),
-            Command::Signal(_) => drop(self.toys.exit(self.worker, "signal")),
+            Command::Stop => self.leave("exit status 0"),
+            Command::Signal(_) => self.leave("signal"),
             // Nothing is sent ahead to a toy, and it is launched already.
             Command::Recall { .. } | Command::Launch => {}
         }
