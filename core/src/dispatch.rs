@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::id::{Epoch, PoolId, Sequence, TaskId};
 use crate::live::Live;
-use crate::task::{Due, DueAt, Key, KeyLimits, Task};
+use crate::task::{DueAt, Key, KeyLimits, Task};
 
 /// The one order of everything that waits: lower first. `rank = max(due, posted) − priority × aging`, ties by sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -93,7 +93,7 @@ pub enum End {
     /// It expired before it started. From any stage.
     Expired,
     /// A reschedule met it before it started. From any stage.
-    Rescheduled(Due),
+    Rescheduled(DueAt),
     /// It lost to a duplicate. From the Blocker.
     Discarded {
         /// The task that it lost to.
@@ -185,7 +185,7 @@ pub enum Reason {
     /// It expired. A running task goes on.
     Expired,
     /// It is to start at another time. A running task goes on.
-    Reschedule(Due),
+    Reschedule(DueAt),
 }
 
 impl Reason {

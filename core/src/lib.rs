@@ -12,6 +12,7 @@ pub mod dispatch;
 pub mod id;
 pub mod in_progress;
 pub mod keys;
+pub mod lanes;
 pub mod live;
 pub mod machine;
 pub mod map;

@@ -34,6 +34,11 @@ impl Router {
         todo!()
     }
 
+    /// All pools, lowest first.
+    pub fn pools(&self) -> impl Iterator<Item = PoolId> {
+        std::iter::empty()
+    }
+
     /// Which pools take the lane.
     pub fn route(&self, _lane: &Lane) -> Route {
         todo!()

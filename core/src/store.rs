@@ -103,8 +103,8 @@ pub struct NewRow {
 pub struct Room {
     /// For each pool: how many ready rows, and how many that are due within the horizon.
     pub pools: Vec<PoolRoom>,
-    /// How many unjudged rows.
-    pub unjudged: usize,
+    /// How many rows in all, unjudged ones included.
+    pub total: usize,
     /// Rows due before this count as due within the horizon.
     pub before: Timestamp,
 }
@@ -134,7 +134,7 @@ pub struct Settlement {
 }
 
 /// The four forms of a settlement.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Settle {
     /// Ended for good, not in the trash.
     Done(Outcome),
@@ -151,6 +151,8 @@ pub enum Settle {
         due: DueAt,
         /// Whether it counts as a setback, which lengthens the next pause.
         setback: bool,
+        /// Whether it takes a new place in the order.
+        renew: bool,
     },
     /// Failed for good: kept in the trash. The outcome is `Trashed`.
     Trash(Outcome),
@@ -194,10 +196,14 @@ pub struct Reply {
     pub no: u64,
     /// The answer.
     pub answer: Result<Answer, StoreError>,
-    /// Pools for which rows are ready or unjudged.
+    /// Pools for which rows are ready.
     pub ready: PoolSet,
-    /// When the next parked row is due or a row expires.
+    /// Pools for which rows are to be judged.
+    pub unjudged: PoolSet,
+    /// When the first parked row is due.
     pub next_due: Option<Timestamp>,
+    /// When the first unclaimed row expires.
+    pub next_expiry: Option<Timestamp>,
 }
 
 /// The store could not answer; nothing of the request was done, or it is not known. The request can be asked again.
@@ -224,8 +230,13 @@ pub enum Answer {
         /// Ended EXPIRED on the board.
         expired: Vec<Arc<Task>>,
     },
-    /// To a cancel: the tasks that were cancelled on the board.
-    Cancelled(Vec<Arc<Task>>),
+    /// To a cancel.
+    Cancelled {
+        /// The tasks that were cancelled on the board.
+        tasks: Vec<Arc<Task>>,
+        /// Of the ids that the filter names: those that had ended.
+        ended: Vec<TaskId>,
+    },
     /// To a reschedule.
     Rescheduled(RescheduleAnswer),
     /// To a get.
@@ -246,9 +257,20 @@ pub enum Posted {
     /// Kept.
     Kept(RowState),
     /// The id is known: nothing was changed.
-    Known(RowState),
+    Known(Box<Known>),
     /// Not kept.
     Refused(Refusal),
+}
+
+/// What the board knows of a task that was posted again.
+#[derive(Debug)]
+pub struct Known {
+    /// Where the row is.
+    pub state: RowState,
+    /// Its claim, if this owner has it: adopted where the first answer was lost.
+    pub claimed: Option<Claimed>,
+    /// How it ended, once it has.
+    pub outcome: Option<Outcome>,
 }
 
 /// Why the board did not keep a task.

@@ -62,6 +62,7 @@ impl From<delayer::Effect> for Mail {
             E::Release(dispatch) => Self::Blocker(blocker::Event::Dispatch(dispatch)),
             E::Cancel(cancel) => Self::Blocker(blocker::Event::Cancel(cancel)),
             E::Drain => Self::Blocker(blocker::Event::Drain),
+            E::Due(name) => Self::Conductor(conductor::Event::Due(name)),
             E::Ended(ended) => Self::Conductor(conductor::Event::Ended(ended)),
         }
     }

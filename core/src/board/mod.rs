@@ -1,8 +1,32 @@
 //! The memory Board: the record of every accepted task, answered as the durable stores answer.
+//!
+//! It never reads a clock and never decides what becomes of a task: it keeps, claims and settles as it is asked.
 
+mod claim;
+mod ended;
+mod keys;
+mod post;
+mod query;
+mod row;
+mod settle;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::defaults;
+use crate::dispatch::Order;
+use crate::id::{PoolId, PoolSet, TaskId};
+use crate::lanes::{LaneTable, Laned};
+use crate::machine::Machine;
+use crate::map::Map;
+use crate::router::Router;
+use crate::store::{Answer, Ask, Reply, Request, RowState};
+use crate::time::{Now, Timestamp};
+use ended::EndedTasks;
+use keys::Keys;
+use row::Row;
 
 /// How a board is set up.
 #[derive(Debug, Clone)]
@@ -11,7 +35,7 @@ pub struct Settings {
     pub board_max: usize,
     /// How many lanes may have unfinished tasks.
     pub lanes_max: usize,
-    /// See [`Order`](crate::dispatch::Order); zero: strictly by priority.
+    /// See [`Order`]; zero: strictly by priority.
     pub aging: Duration,
     /// Whether a task that no pool takes is refused at submit, instead of waiting for a pool.
     pub reject_unroutable: bool,
@@ -28,5 +52,150 @@ impl Default for Settings {
             reject_unroutable: false,
             remembered: defaults::REMEMBERED,
         }
+    }
+}
+
+/// The memory board.
+#[derive(Debug)]
+pub struct Board {
+    settings: Settings,
+    sequence: u64,
+    rows: Map<TaskId, Row>,
+    lanes: LaneTable,
+    parked: Laned<(Timestamp, Order), TaskId>,
+    ready: Laned<Order, TaskId>,
+    unjudged: Laned<Order, TaskId>,
+    keys: Keys,
+    expiring: BTreeSet<(Timestamp, TaskId)>,
+    ended: EndedTasks,
+    claims: BTreeMap<(PoolId, claim::Kind), claim::Last>,
+    pools: Vec<PoolId>,
+}
+
+impl Board {
+    /// An empty board whose tasks are routed by `router`.
+    pub fn new(settings: Settings, router: Router) -> Self {
+        let lanes = LaneTable::new(router);
+        Self {
+            ended: EndedTasks::new(settings.remembered),
+            pools: lanes.all_pools(),
+            settings,
+            sequence: 0,
+            rows: Map::default(),
+            lanes,
+            parked: Laned::default(),
+            ready: Laned::default(),
+            unjudged: Laned::default(),
+            keys: Keys::default(),
+            expiring: BTreeSet::new(),
+            claims: BTreeMap::new(),
+        }
+    }
+
+    /// How many tasks are unfinished.
+    pub fn unfinished(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn answer(&mut self, now: Now, no: u64, request: &Request) -> Answer {
+        match request {
+            Request::Post { rows, room } => Answer::Posted(self.post(now, rows, room.clone())),
+            Request::Claim { pool, ready, unjudged } => self.claim(now, no, *pool, *ready, *unjudged),
+            Request::Preload { pool, before, up_to } => self.preload(now, no, *pool, *before, *up_to),
+            Request::Settle(items) => {
+                Answer::Settled(items.iter().map(|item| self.settle(now, item)).collect())
+            }
+            Request::Promote { up_to } => self.promote(now, *up_to),
+            Request::Cancel(filter) => self.cancel(filter),
+            Request::Reschedule { id, due } => Answer::Rescheduled(self.reschedule(now, *id, *due)),
+            Request::Get(id) => Answer::Task(self.view(*id)),
+            Request::List { filter, after, limit } => Answer::Tasks(self.list(filter, *after, *limit)),
+            Request::Count => Answer::Counts(self.counts()),
+            Request::Learn { pool, names } => {
+                for change in self.lanes.learn(*pool, names) {
+                    self.parked.reroute(&change);
+                    self.ready.reroute(&change);
+                    self.unjudged.reroute(&change);
+                }
+                Answer::Learned
+            }
+        }
+    }
+
+    /// Takes a row out of the index of its state. Its state then no longer holds until it is [`put`](Self::put) anew.
+    fn lift(&mut self, id: TaskId) {
+        let Some(row) = self.rows.get(&id) else { return };
+        let (lane, order) = (row.lane, row.order);
+        let pools = self.lanes.pools(lane);
+        match row.state {
+            RowState::Parked => drop(self.parked.remove(lane, pools, (row.due, order))),
+            RowState::Ready => drop(self.ready.remove(lane, pools, order)),
+            RowState::Unjudged => drop(self.unjudged.remove(lane, pools, order)),
+            RowState::Behind => self.keys.leave_behind(row),
+            RowState::Claimed | RowState::Ended => {}
+        }
+        if row.state != RowState::Claimed
+            && let Some(expires) = row.expires
+        {
+            self.expiring.remove(&(expires, id));
+        }
+    }
+
+    /// Gives a lifted (or new) row a state and its place in that state's index.
+    fn put(&mut self, id: TaskId, state: RowState) {
+        let Some(row) = self.rows.get_mut(&id) else { return };
+        row.state = state;
+        let (lane, order) = (row.lane, row.order);
+        let pools = self.lanes.pools(lane);
+        match state {
+            RowState::Parked => self.parked.insert(lane, pools, (row.due, order), id),
+            RowState::Ready => self.ready.insert(lane, pools, order, id),
+            RowState::Unjudged => self.unjudged.insert(lane, pools, order, id),
+            RowState::Behind => self.keys.wait_behind(row),
+            RowState::Claimed | RowState::Ended => {}
+        }
+        if state != RowState::Claimed
+            && let Some(expires) = row.expires
+        {
+            self.expiring.insert((expires, id));
+        }
+    }
+
+    /// The pools for which some of these rows wait.
+    fn pools_with(&self, rows: &Laned<Order, TaskId>) -> PoolSet {
+        self.pools.iter().copied().filter(|pool| rows.first(*pool).is_some()).collect()
+    }
+}
+
+impl Machine for Board {
+    type Event = Ask;
+    type Effect = Reply;
+
+    fn handle(&mut self, now: Now, Ask { no, request }: Ask, replies: &mut Vec<Reply>) {
+        let answer = self.answer(now, no, &request);
+        replies.push(Reply {
+            no,
+            answer: Ok(answer),
+            ready: self.pools_with(&self.ready),
+            unjudged: self.pools_with(&self.unjudged),
+            next_due: self.parked.first_of_all().map(|((due, _), _)| due),
+            next_expiry: self.expiring.first().map(|(at, _)| *at),
+        });
+    }
+
+    fn check_invariants(&self) {
+        let pools = |lane| self.lanes.pools(lane).into();
+        self.parked.check_invariants(pools);
+        self.ready.check_invariants(pools);
+        self.unjudged.check_invariants(pools);
+        self.keys.check_invariants(&self.rows);
+        let count = |state| self.rows.values().filter(|row| row.state == state).count();
+        assert_eq!(count(RowState::Parked), self.parked.len());
+        assert_eq!(count(RowState::Ready), self.ready.len());
+        assert_eq!(count(RowState::Unjudged), self.unjudged.len());
+        assert_eq!(count(RowState::Ended), 0);
+        let expiring =
+            self.rows.values().filter(|row| row.state != RowState::Claimed && row.expires.is_some());
+        assert_eq!(expiring.count(), self.expiring.len());
     }
 }

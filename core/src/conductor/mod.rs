@@ -1,4 +1,16 @@
 //! The Conductor is the only way in and out: it admits and claims tasks, dispatches them, judges outcomes and settles.
+//!
+//! It never holds a dispatch back and never looks into a queue: what waits, waits on the board or in a stage.
+
+mod admission;
+mod asks;
+mod cancel;
+mod claims;
+mod drain;
+mod judge;
+mod ledger;
+mod query;
+mod settle;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,10 +19,19 @@ use std::time::Duration;
 use crate::defaults;
 use crate::dispatch::{Cancel, Dispatch, DispatchName, Ended, Outcome};
 use crate::id::{Epoch, PoolId, TaskId, Token};
+use crate::live::LiveIndex;
+use crate::machine::Machine;
 use crate::names::TaskName;
 use crate::store::{Ask, Counts, Filter, Refusal, Reply, RowState, TaskView};
 use crate::task::{Due, Retry, Task};
-use crate::time::Timestamp;
+use crate::time::{Now, Timestamp, Wakeup};
+use admission::Posts;
+use asks::Asks;
+use cancel::Cancels;
+use drain::Drain;
+use ledger::Ledger;
+use query::Watchers;
+use settle::Outbox;
 
 /// How the Conductor is set up.
 #[derive(Debug, Clone)]
@@ -23,6 +44,8 @@ pub struct Settings {
     pub horizon: Duration,
     /// For tasks that say nothing of retries, by pool.
     pub retry: BTreeMap<PoolId, Retry>,
+    /// Whether anybody observes, so that [`Effect::Happened`] is worth sending.
+    pub observed: bool,
 }
 
 impl Default for Settings {
@@ -32,6 +55,7 @@ impl Default for Settings {
             near_max: defaults::NEAR_MAX,
             horizon: defaults::HORIZON,
             retry: BTreeMap::new(),
+            observed: false,
         }
     }
 }
@@ -114,6 +138,8 @@ pub enum Event {
     Reply(Reply),
     /// From InProgress, Delayer or Blocker: a dispatch ended.
     Ended(Ended),
+    /// From the Delayer: it is due and on its way.
+    Due(DispatchName),
     /// From the Blocker: it waits for its key.
     Blocked(DispatchName),
     /// From the Blocker: it does not any more.
@@ -294,4 +320,111 @@ pub enum Happened {
         /// How.
         outcome: Outcome,
     },
+}
+
+/// The Conductor: a ledger of what is in the yard, and what is asked of the board and not yet answered.
+#[derive(Debug)]
+pub struct Conductor {
+    settings: Settings,
+    ledger: Ledger,
+    asks: Asks,
+    posts: Posts,
+    outbox: Outbox,
+    watchers: Watchers,
+    cancels: Cancels,
+    drain: Drain,
+    basket: claims::Basket,
+}
+
+impl Conductor {
+    /// A Conductor for so many pools, which keeps `live` up to date.
+    pub fn new(settings: Settings, pools: usize, live: Arc<LiveIndex>) -> Self {
+        Self {
+            ledger: Ledger::new(pools, live),
+            asks: Asks::default(),
+            posts: Posts::default(),
+            outbox: Outbox::default(),
+            watchers: Watchers::default(),
+            cancels: Cancels::default(),
+            drain: Drain::default(),
+            basket: claims::Basket::default(),
+            settings,
+        }
+    }
+
+    /// How many tasks are in the yard, those whose end is not yet recorded included.
+    pub fn live(&self) -> usize {
+        self.ledger.len()
+    }
+
+    /// How many settlements the board refused as stale.
+    pub fn stale_writes(&self) -> u64 {
+        self.outbox.stale
+    }
+
+    fn happened(&self, effects: &mut Vec<Effect>, happened: impl FnOnce() -> Happened) {
+        if self.settings.observed {
+            effects.push(Effect::Happened(happened()));
+        }
+    }
+
+    /// A task is finished: whoever waits for it learns how.
+    fn finish(&mut self, task: &Arc<Task>, outcome: Outcome, effects: &mut Vec<Effect>) {
+        self.happened(effects, || Happened::TaskEnded { task: Arc::clone(task), outcome: outcome.clone() });
+        self.watchers.tell(task.id, outcome, effects);
+    }
+}
+
+impl Machine for Conductor {
+    type Event = Event;
+    type Effect = Effect;
+
+    fn handle(&mut self, now: Now, event: Event, effects: &mut Vec<Effect>) {
+        match event {
+            Event::Submit(submission) => self.submit(now, submission, effects),
+            Event::Reply(reply) => self.reply(now, reply, effects),
+            Event::Ended(ended) => self.ended(now, ended, effects),
+            Event::Due(name) => self.ledger.due(name),
+            Event::Blocked(name) => self.ledger.blocked(name),
+            Event::Unblocked(name) => self.ledger.unblocked(name),
+            Event::Capacity { pool, slots } => self.ledger.pool(pool).slots = slots,
+            Event::Learned { pool, names } => self.learned(now, pool, names, effects),
+            Event::Told(cancel) => self.told(&cancel, effects),
+            Event::Missed(cancel) => self.missed(cancel, effects),
+            Event::Cancel { filter, reply } => self.cancel(now, filter, reply, effects),
+            Event::Reschedule { id, due, reply } => self.reschedule(now, id, due, reply, effects),
+            Event::Watch { id, reply } => self.watch(now, id, reply, effects),
+            Event::Get { id, reply } => self.get(now, id, reply, effects),
+            Event::List { filter, after, limit, reply } => {
+                self.list(now, filter, after, limit, reply, effects)
+            }
+            Event::Count { reply } => self.count(now, reply, effects),
+            Event::Drain { reply } => self.start_drain(reply, effects),
+            Event::Drained(pool) => self.drain.pool_drained(pool),
+            Event::Force => effects.extend(self.ledger.pool_ids().map(Effect::Force)),
+            Event::Scale { pool, min, max } => effects.push(Effect::Scale { pool, min, max }),
+            Event::Pause { pool, paused } => effects.push(Effect::Pause { pool, paused }),
+        }
+    }
+
+    fn wake(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        self.asks.repeat(now, effects);
+        self.expire(now, effects);
+    }
+
+    fn end_turn(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        self.flush_settlements(now, effects);
+        self.flush_posts(now, effects);
+        self.ask_for_work(now, effects);
+        self.go_on_draining(now, effects);
+    }
+
+    fn next_wakeup(&self) -> Wakeup {
+        let basket = self.basket.next_wakeup(self.settings.horizon);
+        self.asks.next_wakeup().or(basket).or(self.ledger.next_expiry())
+    }
+
+    fn check_invariants(&self) {
+        self.ledger.check_invariants();
+    }
 }

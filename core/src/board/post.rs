@@ -1,0 +1,159 @@
+//! Taking tasks in, and where a row goes once it is due.
+
+use std::sync::Arc;
+
+use super::row::{self, Row};
+use super::{Board, ended::EndedTask};
+use crate::dispatch::Outcome;
+use crate::id::{PoolId, TaskId};
+use crate::lanes::{LaneId, Laned};
+use crate::router::Route;
+use crate::store::{Claimed, Known, NewRow, PoolRoom, Posted, Refusal, Room, RowState};
+use crate::task::DueAt;
+use crate::time::{Now, micros};
+
+impl Board {
+    pub(super) fn post(&mut self, now: Now, rows: &[NewRow], mut room: Room) -> Vec<Posted> {
+        rows.iter().map(|row| self.post_one(now, row, &mut room)).collect()
+    }
+
+    pub(super) fn post_one(&mut self, now: Now, new: &NewRow, room: &mut Room) -> Posted {
+        let id = new.task.id;
+        if let Some(known) = self.known(id) {
+            return Posted::Known(Box::new(known));
+        }
+        let lane = match self.admit(new) {
+            Ok(lane) => lane,
+            Err(refusal) => return Posted::Refused(refusal),
+        };
+        self.lanes.enter(lane);
+        self.insert(now, new, lane);
+        if let Some(claimed) = self.claim_new(now, id, new.due, room) {
+            return Posted::Claimed(Box::new(claimed));
+        }
+        Posted::Kept(self.file(now, id))
+    }
+
+    fn known(&self, id: TaskId) -> Option<Known> {
+        if let Some(row) = self.rows.get(&id) {
+            let claim = || row.claimed(self.pool_of(row.lane), DueAt::Wall(row.due));
+            let claimed = (row.state == RowState::Claimed).then(claim);
+            return Some(Known { state: row.state, claimed, outcome: None });
+        }
+        let ended = self.ended.get(id)?;
+        Some(Known { state: RowState::Ended, claimed: None, outcome: Some(ended.outcome.clone()) })
+    }
+
+    /// The pool that counts a claim which names none.
+    pub(super) fn pool_of(&self, lane: LaneId) -> PoolId {
+        self.lanes.pools(lane).first().copied().unwrap_or(PoolId(0))
+    }
+
+    fn admit(&mut self, new: &NewRow) -> Result<LaneId, Refusal> {
+        if self.rows.len() >= self.settings.board_max && !new.exempt {
+            return Err(Refusal::Full);
+        }
+        let lane = self.lanes.id(&new.task.lane);
+        if self.lanes.is_empty_lane(lane) && self.lanes.used() >= self.settings.lanes_max {
+            return Err(Refusal::TooManyLanes);
+        }
+        if self.settings.reject_unroutable && !new.exempt && *self.lanes.route(lane) == Route::Unroutable {
+            return Err(Refusal::Unroutable);
+        }
+        Ok(lane)
+    }
+
+    fn insert(&mut self, now: Now, new: &NewRow, lane: LaneId) {
+        self.sequence += 1;
+        let due = row::wall(new.due, now);
+        let row = Row {
+            order: row::order(&new.task, due, now.wall, self.sequence, micros(self.settings.aging)),
+            task: Arc::clone(&new.task),
+            posted: now.wall,
+            due,
+            expires: new.expires,
+            last_error: None,
+            lane,
+            epoch: 0,
+            attempts: 0,
+            setbacks: 0,
+            judged: false,
+            counted: false,
+            state: RowState::Claimed,
+        };
+        self.rows.insert(new.task.id, row);
+    }
+
+    /// Claims a new row in the write that posts it: only if its pool has room and no row of that pool waits.
+    fn claim_new(&mut self, now: Now, id: TaskId, due: DueAt, room: &mut Room) -> Option<Claimed> {
+        let row = self.rows.get_mut(&id)?;
+        let pools = self.lanes.pools(row.lane);
+        let near = !row::is_due(due, now);
+        let unjudged = !near && row.must_be_judged();
+        if room.total == 0 || near && row.due >= room.before {
+            return None;
+        }
+        let nobody_waits = |pool: PoolId, rows: &Laned<_, _>| rows.first(pool).is_none();
+        let pool = if unjudged {
+            pools.iter().copied().find(|pool| nobody_waits(*pool, &self.unjudged))?
+        } else {
+            if !near && !self.keys.admit(row, false) {
+                return None;
+            }
+            let has_room = |room: &PoolRoom| if near { room.near > 0 } else { room.ready > 0 };
+            let may = |pool: PoolId| room.pools.iter().position(|r| r.pool == pool && has_room(r));
+            let nobody_waits = |pool: PoolId| near || nobody_waits(pool, &self.ready);
+            let place = pools.iter().find_map(|pool| may(*pool).filter(|_| nobody_waits(*pool)))?;
+            let room = &mut room.pools[place];
+            *(if near { &mut room.near } else { &mut room.ready }) -= 1;
+            room.pool
+        };
+        room.total -= 1;
+        if near {
+            self.keys.admit(row, true);
+        }
+        row.epoch += 1;
+        let due = if near { due } else { DueAt::Now };
+        Some(row.claimed(pool, due))
+    }
+
+    /// Gives a row without a place the one that its due time and its key ask for.
+    pub(super) fn file(&mut self, now: Now, id: TaskId) -> RowState {
+        let Some(row) = self.rows.get_mut(&id) else { return RowState::Ended };
+        let state = if row.due > now.wall {
+            RowState::Parked
+        } else if row.must_be_judged() {
+            RowState::Unjudged
+        } else if self.keys.admit(row, false) {
+            RowState::Ready
+        } else {
+            RowState::Behind
+        };
+        if state == RowState::Parked {
+            self.release_key(id);
+        }
+        self.put(id, state);
+        state
+    }
+
+    /// The row no longer counts as ready or claimed: the next of its key takes its place.
+    pub(super) fn release_key(&mut self, id: TaskId) {
+        let Some(row) = self.rows.get_mut(&id) else { return };
+        if let Some(next) = self.keys.release(row) {
+            self.lift(next);
+            if let Some(row) = self.rows.get_mut(&next) {
+                self.keys.admit(row, true);
+            }
+            self.put(next, RowState::Ready);
+        }
+    }
+
+    /// Ends a lifted row for good.
+    pub(super) fn end(&mut self, id: TaskId, outcome: Outcome) {
+        self.release_key(id);
+        let Some(row) = self.rows.remove(&id) else { return };
+        self.lanes.leave(row.lane);
+        let Row { task, order, epoch, attempts, .. } = row;
+        self.ended.add(EndedTask { task, order, epoch, attempts, outcome });
+    }
+}

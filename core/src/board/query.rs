@@ -1,0 +1,68 @@
+//! Looking at the board; nothing changes here.
+
+use std::sync::Arc;
+
+use super::Board;
+use super::row::Row;
+use crate::id::TaskId;
+use crate::lanes::{LaneId, Laned};
+use crate::store::{Counts, Filter, RowState, TaskView};
+
+impl Board {
+    pub(super) fn view(&self, id: TaskId) -> Option<TaskView> {
+        self.rows.get(&id).map(|row| self.view_row(row)).or_else(|| {
+            let ended = self.ended.get(id)?;
+            Some(TaskView {
+                task: Arc::clone(&ended.task),
+                state: RowState::Ended,
+                order: ended.order,
+                due: None,
+                epoch: ended.epoch,
+                attempts: ended.attempts,
+                last_error: None,
+                outcome: Some(ended.outcome.clone()),
+                unroutable: false,
+            })
+        })
+    }
+
+    fn view_row(&self, row: &Row) -> TaskView {
+        TaskView {
+            task: Arc::clone(&row.task),
+            state: row.state,
+            order: row.order,
+            due: Some(row.due),
+            epoch: row.epoch,
+            attempts: row.attempts,
+            last_error: row.last_error.as_deref().cloned(),
+            outcome: None,
+            unroutable: self.lanes.pools(row.lane).is_empty(),
+        }
+    }
+
+    pub(super) fn list(&self, filter: &Filter, after: u64, limit: usize) -> Vec<TaskView> {
+        let picked = |row: &&Row| row.order.sequence > after && filter.picks(&row.task);
+        let mut rows: Vec<_> = self.rows.values().filter(picked).collect();
+        rows.sort_unstable_by_key(|row| row.order.sequence);
+        rows.into_iter().take(limit).map(|row| self.view_row(row)).collect()
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        let (parked, ready, unjudged) = (self.parked.len(), self.ready.len(), self.unjudged.len());
+        let behind = self.keys.behind();
+        Counts {
+            parked,
+            behind,
+            unjudged,
+            ready,
+            claimed: self.rows.len() - parked - behind - unjudged - ready,
+            unroutable: self.unroutable(&self.ready) + self.unroutable(&self.unjudged),
+            trashed: self.ended.trashed(),
+        }
+    }
+
+    fn unroutable<K: Ord + Copy>(&self, rows: &Laned<K, TaskId>) -> usize {
+        let nobody = |lane: &LaneId| self.lanes.pools(*lane).is_empty();
+        rows.lanes().filter(nobody).map(|lane| rows.len_of(lane)).sum()
+    }
+}

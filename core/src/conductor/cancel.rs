@@ -1,0 +1,254 @@
+//! Cancel and reschedule: on the board first, then in the ledger, then for what is on its way in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::asks::Purpose;
+use super::ledger::{After, Place};
+use super::{Answer, CancelAnswer, Conductor, Effect, EmptyFilter, RescheduleResult};
+use crate::dispatch::{Cancel, Outcome, Reason};
+use crate::id::{TaskId, Token};
+use crate::map::Map;
+use crate::store::{Filter, Request, RescheduleAnswer};
+use crate::task::{Due, Task};
+use crate::time::Now;
+
+/// Cancels whose answers are open, and who waits for a reschedule.
+#[derive(Debug, Default)]
+pub(super) struct Cancels {
+    last: u64,
+    operations: BTreeMap<u64, Operation>,
+    reschedules: Map<TaskId, Vec<Token>>,
+}
+
+/// One cancel under way.
+#[derive(Debug)]
+struct Operation {
+    filter: Filter,
+    reply: Token,
+    /// The board has answered.
+    board: bool,
+    /// Requests that may still bring picked tasks into the yard.
+    bringing: BTreeSet<u64>,
+    /// Live tasks whose answer is open.
+    open: BTreeSet<TaskId>,
+    answers: BTreeMap<TaskId, CancelAnswer>,
+}
+
+impl Operation {
+    fn is_complete(&self) -> bool {
+        self.board && self.bringing.is_empty() && self.open.is_empty()
+    }
+
+    fn into_answer(mut self) -> Effect {
+        for id in self.filter.ids {
+            self.answers.entry(id).or_insert(CancelAnswer::Absent);
+        }
+        Effect::Answer(self.reply, Answer::Cancelled(Ok(self.answers.into_iter().collect())))
+    }
+}
+
+impl Cancels {
+    /// Whether a cancel under way picks the task; then its answer is open there.
+    pub(super) fn picks(&mut self, task: &Task) -> bool {
+        let mut picked = false;
+        for operation in self.operations.values_mut().filter(|operation| operation.filter.picks(task)) {
+            operation.open.insert(task.id);
+            picked = true;
+        }
+        picked
+    }
+
+    /// The answer for a task, to all that wait for it.
+    fn resolve(&mut self, id: TaskId, answer: CancelAnswer) {
+        for operation in self.operations.values_mut() {
+            if operation.open.remove(&id) {
+                operation.answers.insert(id, answer);
+            }
+        }
+    }
+
+    fn complete(&mut self, effects: &mut Vec<Effect>) {
+        let complete = self.operations.extract_if(.., |_, operation| operation.is_complete());
+        effects.extend(complete.map(|(_, operation)| operation.into_answer()));
+    }
+}
+
+impl Conductor {
+    pub(super) fn cancel(&mut self, now: Now, filter: Filter, reply: Token, effects: &mut Vec<Effect>) {
+        if filter.is_empty() {
+            effects.push(Effect::Answer(reply, Answer::Cancelled(Err(EmptyFilter))));
+            return;
+        }
+        self.flush_posts(now, effects);
+        self.cancels.last += 1;
+        let operation = Operation {
+            filter: filter.clone(),
+            reply,
+            board: false,
+            bringing: self.asks.bringing_work(),
+            open: BTreeSet::new(),
+            answers: BTreeMap::new(),
+        };
+        self.cancels.operations.insert(self.cancels.last, operation);
+        self.asks.ask(now, Request::Cancel(filter), Purpose::Cancel(self.cancels.last), effects);
+    }
+
+    pub(super) fn cancelled_on_board(
+        &mut self,
+        number: u64,
+        tasks: &[Arc<Task>],
+        ended: &[TaskId],
+        effects: &mut Vec<Effect>,
+    ) {
+        for task in tasks {
+            self.cancels.resolve(task.id, CancelAnswer::Cancelled);
+            self.finish(task, Outcome::Cancelled, effects);
+        }
+        let Some(operation) = self.cancels.operations.get_mut(&number) else { return };
+        operation.answers.extend(tasks.iter().map(|task| (task.id, CancelAnswer::Cancelled)));
+        operation.answers.extend(ended.iter().map(|id| (*id, CancelAnswer::Finished)));
+        if !std::mem::replace(&mut operation.board, true) {
+            self.cancel_live(number, effects);
+        }
+        self.cancels.complete(effects);
+    }
+
+    /// The second look: at what is in the yard.
+    fn cancel_live(&mut self, number: u64, effects: &mut Vec<Effect>) {
+        let Some(operation) = self.cancels.operations.get_mut(&number) else { return };
+        let filter = operation.filter.clone();
+        let entries = if filter.ids.is_empty() {
+            self.ledger.in_order()
+        } else {
+            filter.ids.iter().filter_map(|id| self.ledger.get(*id)).collect()
+        };
+        let mut wanted = Vec::new();
+        for entry in entries.into_iter().filter(|entry| filter.picks(&entry.live.task)) {
+            let id = entry.live.task.id;
+            if matches!(entry.place, Place::Settling(After::Finished(_))) {
+                operation.answers.insert(id, CancelAnswer::Finished);
+            } else if entry.told {
+                operation.answers.insert(id, CancelAnswer::Running);
+            } else {
+                operation.open.insert(id);
+                wanted.push(id);
+            }
+        }
+        for id in wanted {
+            self.wish(id, Reason::User, effects);
+        }
+    }
+
+    /// A request was answered: what it could bring is in the yard now.
+    pub(super) fn cancels_go_on(&mut self, no: u64, effects: &mut Vec<Effect>) {
+        if self.cancels.operations.is_empty() {
+            return;
+        }
+        for operation in self.cancels.operations.values_mut() {
+            operation.bringing.remove(&no);
+        }
+        self.cancels.complete(effects);
+    }
+
+    pub(super) fn cancels_ended(&mut self, id: TaskId, outcome: &Outcome, effects: &mut Vec<Effect>) {
+        if !self.cancels.operations.is_empty() {
+            let cancelled = *outcome == Outcome::Cancelled;
+            let answer = if cancelled { CancelAnswer::Cancelled } else { CancelAnswer::Finished };
+            self.cancels.resolve(id, answer);
+            self.cancels.complete(effects);
+        }
+        self.answer_reschedules(id, RescheduleResult::Finished, effects);
+    }
+
+    /// A task went back to the board while a cancel wanted it: the board is asked again.
+    pub(super) fn cancel_what_came_back(&mut self, now: Now, id: TaskId, effects: &mut Vec<Effect>) {
+        let waits = |(_, operation): (&u64, &Operation)| operation.open.contains(&id);
+        let Some(number) =
+            self.cancels.operations.iter().find(|entry| waits(*entry)).map(|(number, _)| *number)
+        else {
+            return;
+        };
+        let filter = Filter { ids: vec![id], ..Filter::default() };
+        self.asks.ask(now, Request::Cancel(filter), Purpose::Cancel(number), effects);
+    }
+
+    pub(super) fn told(&mut self, cancel: &Cancel, effects: &mut Vec<Effect>) {
+        let id = cancel.id();
+        let Some(entry) = self.ledger.running(cancel.name()) else { return };
+        match cancel.reason {
+            Reason::User => {
+                entry.told = true;
+                self.cancels.resolve(id, CancelAnswer::Running);
+                self.cancels.complete(effects);
+            }
+            Reason::Expired => entry.wish = entry.wish.filter(|wish| *wish != Reason::Expired),
+            Reason::Reschedule(_) => {
+                entry.wish = entry.wish.filter(|wish| !matches!(wish, Reason::Reschedule(_)));
+                self.answer_reschedules(id, RescheduleResult::Running, effects);
+            }
+        }
+    }
+
+    /// The wish met nobody: the dispatch was between two mailboxes, or has ended. While it lives the wish is repeated.
+    pub(super) fn missed(&mut self, cancel: Cancel, effects: &mut Vec<Effect>) {
+        let Some(entry) = self.ledger.running(cancel.name()) else { return };
+        if let Some(reason) = entry.wish.filter(|_| !entry.told) {
+            effects.push(Effect::Cancel(Cancel { live: cancel.live, reason }));
+        }
+    }
+
+    pub(super) fn reschedule(
+        &mut self,
+        now: Now,
+        id: TaskId,
+        due: Due,
+        reply: Token,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.flush_posts(now, effects);
+        let due = self.due_at(now, due);
+        self.asks.ask(now, Request::Reschedule { id, due }, Purpose::Reschedule(reply), effects);
+    }
+
+    pub(super) fn rescheduled_on_board(
+        &mut self,
+        request: &Request,
+        reply: Token,
+        answer: RescheduleAnswer,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Request::Reschedule { id, due } = request else { return };
+        let result = match answer {
+            RescheduleAnswer::Done => RescheduleResult::Done,
+            RescheduleAnswer::Ended => RescheduleResult::Finished,
+            RescheduleAnswer::Absent => RescheduleResult::Absent,
+            RescheduleAnswer::Claimed => {
+                self.cancels.reschedules.entry(*id).or_default().push(reply);
+                return self.reschedule_live(*id, *due, effects);
+            }
+        };
+        effects.push(Effect::Answer(reply, Answer::Rescheduled(result)));
+    }
+
+    fn reschedule_live(&mut self, id: TaskId, due: crate::task::DueAt, effects: &mut Vec<Effect>) {
+        match self.ledger.get(id) {
+            Some(entry) if entry.wish.is_none() => self.wish(id, Reason::Reschedule(due), effects),
+            // Somebody else's wish is on its way, or the task is between board and yard: it is too late for another.
+            _ => self.answer_reschedules(id, RescheduleResult::Running, effects),
+        }
+    }
+
+    pub(super) fn answer_reschedules(
+        &mut self,
+        id: TaskId,
+        result: RescheduleResult,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.cancels.reschedules.is_empty() {
+            return;
+        }
+        let waiting = self.cancels.reschedules.remove(&id).unwrap_or_default();
+        effects.extend(waiting.into_iter().map(|reply| Effect::Answer(reply, Answer::Rescheduled(result))));
+    }
+}

@@ -1,0 +1,73 @@
+//! Drain: nothing new comes in, a mark travels the dispatches' way, and when all is settled what remains is listed.
+
+use std::collections::BTreeSet;
+
+use super::asks::Purpose;
+use super::{Answer, Conductor, Effect};
+use crate::id::{PoolId, TaskId, Token};
+use crate::store::{Filter, Request, TaskView};
+use crate::time::Now;
+
+/// How far a drain is.
+#[derive(Debug, Default)]
+pub(super) struct Drain {
+    waiting: Vec<Token>,
+    phase: Phase,
+}
+
+#[derive(Debug, Default)]
+enum Phase {
+    #[default]
+    Open,
+    /// These pools are gone.
+    Draining(BTreeSet<PoolId>),
+    /// All is settled; the board is asked what remains.
+    Asked,
+    /// Over; this remains.
+    Drained(Vec<TaskId>),
+}
+
+impl Drain {
+    pub(super) fn is_draining(&self) -> bool {
+        !matches!(self.phase, Phase::Open)
+    }
+
+    pub(super) fn pool_drained(&mut self, pool: PoolId) {
+        if let Phase::Draining(gone) = &mut self.phase {
+            gone.insert(pool);
+        }
+    }
+
+    fn tell(&mut self, effects: &mut Vec<Effect>) {
+        if let Phase::Drained(left) = &self.phase {
+            let told = self.waiting.drain(..).map(|reply| (reply, left.clone()));
+            effects.extend(told.map(|(reply, left)| Effect::Answer(reply, Answer::Drained { left })));
+        }
+    }
+}
+
+impl Conductor {
+    pub(super) fn start_drain(&mut self, reply: Token, effects: &mut Vec<Effect>) {
+        self.drain.waiting.push(reply);
+        if !self.drain.is_draining() {
+            self.drain.phase = Phase::Draining(BTreeSet::new());
+            effects.push(Effect::Drain);
+        }
+        self.drain.tell(effects);
+    }
+
+    pub(super) fn go_on_draining(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        let Phase::Draining(gone) = &self.drain.phase else { return };
+        let settled = self.ledger.len() == 0 && self.asks.is_empty();
+        if settled && gone.len() == self.ledger.pool_ids().count() {
+            self.drain.phase = Phase::Asked;
+            let filter = Filter { all: true, ..Filter::default() };
+            self.asks.ask(now, Request::List { filter, after: 0, limit: usize::MAX }, Purpose::Left, effects);
+        }
+    }
+
+    pub(super) fn drained(&mut self, left: &[TaskView], effects: &mut Vec<Effect>) {
+        self.drain.phase = Phase::Drained(left.iter().map(|view| view.task.id).collect());
+        self.drain.tell(effects);
+    }
+}

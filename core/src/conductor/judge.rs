@@ -1,0 +1,101 @@
+//! What becomes of a task whose dispatch ended: the table "what each end counts". Pure functions.
+
+use std::time::Duration;
+
+use super::ledger::After;
+use crate::dispatch::{Dispatch, End, Failure, Outcome, Reason, Return, Trash};
+use crate::id::{Epoch, TaskId};
+use crate::store::Settle;
+use crate::task::{DueAt, Retry};
+use crate::time::{Now, Timestamp};
+
+/// The pause after the first setback; it doubles with each.
+const FIRST_SETBACK: Duration = Duration::from_secs(1);
+/// The longest pause after a setback.
+const LONGEST_SETBACK: Duration = Duration::from_mins(1);
+
+/// What the judge looks at beside the end itself.
+pub(super) struct Case<'a> {
+    pub(super) dispatch: &'a Dispatch,
+    pub(super) retry: Retry,
+    pub(super) setbacks: u32,
+    pub(super) wish: Option<Reason>,
+}
+
+/// What is recorded, and what that makes of the task.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Verdict {
+    pub(super) settle: Settle,
+    pub(super) after: After,
+}
+
+/// Judges an end.
+pub(super) fn judge(now: Now, case: &Case<'_>, end: End) -> Verdict {
+    let gave_up = case.wish == Some(Reason::User);
+    match end {
+        End::Succeeded(value) => done(Outcome::Succeeded(value)),
+        End::Discarded { lost_to } => done(Outcome::Discarded { lost_to }),
+        End::Expired => done(Outcome::Expired),
+        End::Cancelled => done(Outcome::Cancelled),
+        _ if gave_up => done(Outcome::Cancelled),
+        End::Failed(failure) => failed(now, case, failure),
+        End::Snoozed(pause) => again(now.wall + pause, false),
+        End::Rescheduled(due) => Verdict {
+            settle: Settle::GiveBack { due, setback: false, renew: true },
+            after: After::Rescheduled,
+        },
+        End::Returned(Return::Drain) => Verdict {
+            settle: Settle::GiveBack { due: case.dispatch.due, setback: false, renew: false },
+            after: After::Again(now.wall),
+        },
+        End::Returned(Return::Setback) => again(now.wall + setback_pause(case.setbacks), true),
+    }
+}
+
+fn done(outcome: Outcome) -> Verdict {
+    Verdict { settle: Settle::Done(outcome.clone()), after: After::Finished(outcome) }
+}
+
+fn again(due: Timestamp, setback: bool) -> Verdict {
+    let settle = Settle::GiveBack { due: DueAt::Wall(due), setback, renew: !setback };
+    Verdict { settle, after: After::Again(due) }
+}
+
+fn failed(now: Now, case: &Case<'_>, failure: Failure) -> Verdict {
+    let attempts = case.dispatch.live.attempt;
+    let refused = matches!(&failure, Failure::Error(error) if !error.retry);
+    if refused {
+        return trashed(Trash::Refused(failure));
+    }
+    if attempts >= case.retry.max_attempts {
+        return trashed(Trash::Exhausted { attempts, last: failure });
+    }
+    let due = now.wall + pause(&case.retry, attempts, case.dispatch.id(), case.dispatch.epoch());
+    Verdict { settle: Settle::Retry { due, error: failure }, after: After::Again(due) }
+}
+
+fn trashed(trash: Trash) -> Verdict {
+    let outcome = Outcome::Trashed(trash);
+    Verdict { settle: Settle::Trash(outcome.clone()), after: After::Finished(outcome) }
+}
+
+/// The pause after the `attempts`-th counted failure: exponential, bounded, spread by the jitter. What spreads it is
+/// derived from the dispatch's name, so that a replay gives the same pauses and a thousand tasks different ones.
+pub(super) fn pause(retry: &Retry, attempts: u32, id: TaskId, epoch: Epoch) -> Duration {
+    let growth = retry.factor.powi(attempts.saturating_sub(1).min(1_000) as i32);
+    let bounded = (retry.initial.as_secs_f64() * growth).min(retry.max.as_secs_f64());
+    let spread = 1.0 + retry.jitter * (2.0 * unit(id, epoch) - 1.0);
+    Duration::try_from_secs_f64(bounded * spread).unwrap_or(retry.max)
+}
+
+/// An evenly spread number from 0 to 1 (one round of `SplitMix64`).
+fn unit(id: TaskId, epoch: Epoch) -> f64 {
+    let mut x = (id.0 as u64) ^ ((id.0 >> 64) as u64) ^ u64::from(epoch).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+fn setback_pause(setbacks: u32) -> Duration {
+    (FIRST_SETBACK * 2_u32.pow(setbacks.min(6))).min(LONGEST_SETBACK)
+}

@@ -1,0 +1,247 @@
+//! What is in the yard: one entry a live task, and how much of each pool's budget is used.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::dispatch::{DispatchName, Outcome, Reason};
+use crate::id::{Epoch, PoolId, TaskId};
+use crate::live::{Live, LiveIndex};
+use crate::map::Map;
+use crate::store::Claimed;
+use crate::task::DueAt;
+use crate::time::{Timestamp, Wakeup};
+
+/// A live task.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) live: Arc<Live>,
+    pub(super) pool: PoolId,
+    pub(super) place: Place,
+    pub(super) expires: Option<Timestamp>,
+    pub(super) setbacks: u32,
+    /// What somebody wants done with it, until that is known to have happened or to be impossible.
+    pub(super) wish: Option<Reason>,
+    /// A running task was told to end.
+    pub(super) told: bool,
+}
+
+/// What a live task counts as.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Place {
+    /// In its pool's budget: on the way, granted, or with a worker.
+    Counted,
+    /// Among the pool's tasks that are not due yet.
+    Near,
+    /// Outside of both: to be judged, or waiting for its key.
+    Outside,
+    /// Ended; the settlement is not recorded yet.
+    Settling(After),
+}
+
+/// What a settlement makes of a task.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum After {
+    /// It is finished.
+    Finished(Outcome),
+    /// It is back on the board, until then.
+    Again(Timestamp),
+    /// It is back on the board at another time that somebody asked for.
+    Rescheduled,
+}
+
+/// What a pool may have, and has.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PoolBudget {
+    /// How many dispatches may be claimed for it.
+    pub(super) slots: usize,
+    /// How many are.
+    pub(super) counted: usize,
+    /// How many are not due yet.
+    pub(super) near: usize,
+    /// How many more may come with answers that are on their way.
+    pub(super) asked: usize,
+    /// The same of those that are not due yet.
+    pub(super) asked_near: usize,
+    /// Whether the board may have something for it.
+    pub(super) hungry: bool,
+    /// Whether a claim is on its way.
+    pub(super) claiming: bool,
+    /// Whether a preload is on its way.
+    pub(super) preloading: bool,
+}
+
+impl PoolBudget {
+    pub(super) fn room(self) -> usize {
+        self.slots.saturating_sub(self.counted + self.asked)
+    }
+
+    pub(super) fn room_near(self, near_max: usize) -> usize {
+        near_max.saturating_sub(self.near + self.asked_near)
+    }
+}
+
+/// All live tasks.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    entries: Map<TaskId, Entry>,
+    live: Arc<LiveIndex>,
+    pools: Vec<PoolBudget>,
+    expiring: BTreeSet<(Timestamp, TaskId)>,
+}
+
+impl Ledger {
+    pub(super) fn new(pools: usize, live: Arc<LiveIndex>) -> Self {
+        Self {
+            entries: Map::default(),
+            live,
+            pools: vec![PoolBudget::default(); pools],
+            expiring: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn pool_ids(&self) -> impl Iterator<Item = PoolId> + use<> {
+        (0..self.pools.len() as u8).map(PoolId)
+    }
+
+    pub(super) fn pool(&mut self, pool: PoolId) -> &mut PoolBudget {
+        let index = usize::from(pool.0);
+        if self.pools.len() <= index {
+            self.pools.resize(index + 1, PoolBudget::default());
+        }
+        &mut self.pools[index]
+    }
+
+    pub(super) fn get(&self, id: TaskId) -> Option<&Entry> {
+        self.entries.get(&id)
+    }
+
+    /// The entry of this very dispatch, if it has not ended.
+    pub(super) fn running(&mut self, name: DispatchName) -> Option<&mut Entry> {
+        let entry = self.entries.get_mut(&name.id)?;
+        (entry.live.epoch == name.epoch && !matches!(entry.place, Place::Settling(_))).then_some(entry)
+    }
+
+    /// All live tasks in order of arrival.
+    pub(super) fn in_order(&self) -> Vec<&Entry> {
+        let mut entries: Vec<_> = self.entries.values().collect();
+        entries.sort_unstable_by_key(|entry| entry.live.sequence);
+        entries
+    }
+
+    /// A claimed task enters the yard.
+    pub(super) fn begin(&mut self, claimed: &Claimed) -> Arc<Live> {
+        let Claimed { task, order, epoch, attempts, posted, .. } = claimed;
+        let live = Arc::new(Live::new(Arc::clone(task), order.sequence, *posted, *epoch, attempts + 1));
+        let place = match claimed.due {
+            _ if claimed.unjudged => Place::Outside,
+            DueAt::Now => Place::Counted,
+            DueAt::Mono(_) | DueAt::Wall(_) => Place::Near,
+        };
+        self.count(claimed.pool, &place);
+        if let Some(expires) = claimed.expires {
+            self.expiring.insert((expires, task.id));
+        }
+        self.live.insert(task.id, Arc::clone(&live));
+        let entry = Entry {
+            live: Arc::clone(&live),
+            pool: claimed.pool,
+            place,
+            expires: claimed.expires,
+            setbacks: claimed.setbacks,
+            wish: None,
+            told: false,
+        };
+        self.entries.insert(task.id, entry);
+        live
+    }
+
+    fn count(&mut self, pool: PoolId, place: &Place) {
+        let budget = self.pool(pool);
+        match place {
+            Place::Counted => budget.counted += 1,
+            Place::Near => budget.near += 1,
+            Place::Outside | Place::Settling(_) => {}
+        }
+    }
+
+    fn uncount(&mut self, pool: PoolId, place: &Place) {
+        let budget = self.pool(pool);
+        match place {
+            Place::Counted => budget.counted -= 1,
+            Place::Near => budget.near -= 1,
+            Place::Outside | Place::Settling(_) => {}
+        }
+    }
+
+    fn move_to(&mut self, name: DispatchName, place: Place) {
+        let Some(entry) = self.running(name) else { return };
+        let pool = entry.pool;
+        let old = std::mem::replace(&mut entry.place, place.clone());
+        self.uncount(pool, &old);
+        self.count(pool, &place);
+    }
+
+    pub(super) fn due(&mut self, name: DispatchName) {
+        self.move_to(name, Place::Counted);
+    }
+
+    pub(super) fn blocked(&mut self, name: DispatchName) {
+        self.move_to(name, Place::Outside);
+    }
+
+    pub(super) fn unblocked(&mut self, name: DispatchName) {
+        self.move_to(name, Place::Counted);
+    }
+
+    /// The dispatch ended: it uses no budget any more.
+    pub(super) fn settling(&mut self, name: DispatchName, after: After) {
+        self.move_to(name, Place::Settling(after));
+        self.live.remove(&name.id);
+        self.forget_expiry(name.id);
+    }
+
+    fn forget_expiry(&mut self, id: TaskId) {
+        if let Some(expires) = self.entries.get(&id).and_then(|entry| entry.expires) {
+            self.expiring.remove(&(expires, id));
+        }
+    }
+
+    /// The settlement of this dispatch is recorded or refused.
+    pub(super) fn settled(&mut self, id: TaskId, epoch: Epoch) -> Option<Entry> {
+        let entry = self.entries.get(&id)?;
+        let this = entry.live.epoch == epoch && matches!(entry.place, Place::Settling(_));
+        this.then(|| self.entries.remove(&id)).flatten()
+    }
+
+    /// The next task that has expired, at most once each.
+    pub(super) fn pop_expired(&mut self, now: Timestamp) -> Option<TaskId> {
+        let (_, id) = self.expiring.first().copied().filter(|(at, _)| *at <= now)?;
+        self.expiring.pop_first();
+        Some(id)
+    }
+
+    pub(super) fn next_expiry(&self) -> Wakeup {
+        Wakeup::wall(self.expiring.first().map(|(at, _)| *at))
+    }
+
+    pub(super) fn get_mut(&mut self, id: TaskId) -> Option<&mut Entry> {
+        self.entries.get_mut(&id)
+    }
+
+    pub(super) fn check_invariants(&self) {
+        for (index, budget) in self.pools.iter().enumerate() {
+            let count = |place: &Place| {
+                let counted = |entry: &&Entry| usize::from(entry.pool.0) == index && entry.place == *place;
+                self.entries.values().filter(counted).count()
+            };
+            assert_eq!(budget.counted, count(&Place::Counted), "counted of pool {index}");
+            assert_eq!(budget.near, count(&Place::Near), "near of pool {index}");
+        }
+        let ended = |entry: &&Entry| matches!(entry.place, Place::Settling(_));
+        assert_eq!(self.live.len(), self.entries.len() - self.entries.values().filter(ended).count());
+    }
+}

@@ -1,0 +1,104 @@
+//! Who waits for which task's outcome, and questions that are passed on to the board.
+
+use super::asks::Purpose;
+use super::{Answer, Conductor, Effect};
+use crate::dispatch::Outcome;
+use crate::id::{TaskId, Token};
+use crate::map::Map;
+use crate::store::{self, Filter, Request, TaskView};
+use crate::time::Now;
+
+/// Who waits for which task.
+#[derive(Debug, Default)]
+pub(super) struct Watchers(Map<TaskId, Tokens>);
+
+/// Nearly always one.
+#[derive(Debug)]
+struct Tokens {
+    first: Token,
+    more: Vec<Token>,
+}
+
+impl Watchers {
+    pub(super) fn add(&mut self, id: TaskId, token: Token) {
+        self.0
+            .entry(id)
+            .and_modify(|tokens| tokens.more.push(token))
+            .or_insert(Tokens { first: token, more: Vec::new() });
+    }
+
+    pub(super) fn remove(&mut self, id: TaskId, token: Token) {
+        let Some(mut tokens) = self.0.remove(&id) else { return };
+        let mut left =
+            std::iter::once(tokens.first).chain(tokens.more.drain(..)).filter(|other| *other != token);
+        if let Some(first) = left.next() {
+            let more = left.collect();
+            self.0.insert(id, Tokens { first, more });
+        }
+    }
+
+    pub(super) fn tell(&mut self, id: TaskId, outcome: Outcome, effects: &mut Vec<Effect>) {
+        let Some(Tokens { first, more }) = self.0.remove(&id) else { return };
+        let more = more.into_iter().map(|token| (token, outcome.clone())).collect::<Vec<_>>();
+        let told = std::iter::once((first, outcome)).chain(more);
+        effects.extend(told.map(|(token, outcome)| Effect::Answer(token, Answer::Outcome(id, outcome))));
+    }
+}
+
+impl Conductor {
+    pub(super) fn watch(&mut self, now: Now, id: TaskId, reply: Token, effects: &mut Vec<Effect>) {
+        self.flush_posts(now, effects);
+        self.watchers.add(id, reply);
+        self.asks.ask(now, Request::Get(id), Purpose::Watch(reply), effects);
+    }
+
+    pub(super) fn watched(
+        &mut self,
+        request: &Request,
+        reply: Token,
+        view: Option<TaskView>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Request::Get(id) = request else { return };
+        let answer = match view {
+            None => Answer::Unknown(*id),
+            Some(TaskView { outcome: Some(outcome), .. }) => Answer::Outcome(*id, outcome),
+            Some(_) => return,
+        };
+        self.watchers.remove(*id, reply);
+        effects.push(Effect::Answer(reply, answer));
+    }
+
+    pub(super) fn get(&mut self, now: Now, id: TaskId, reply: Token, effects: &mut Vec<Effect>) {
+        self.flush_posts(now, effects);
+        self.asks.ask(now, Request::Get(id), Purpose::Query(reply), effects);
+    }
+
+    pub(super) fn list(
+        &mut self,
+        now: Now,
+        filter: Filter,
+        after: u64,
+        limit: usize,
+        reply: Token,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.flush_posts(now, effects);
+        self.asks.ask(now, Request::List { filter, after, limit }, Purpose::Query(reply), effects);
+    }
+
+    pub(super) fn count(&mut self, now: Now, reply: Token, effects: &mut Vec<Effect>) {
+        self.flush_posts(now, effects);
+        self.asks.ask(now, Request::Count, Purpose::Query(reply), effects);
+    }
+
+    pub(super) fn queried(reply: Token, answer: store::Answer, effects: &mut Vec<Effect>) {
+        let answer = match answer {
+            store::Answer::Task(view) => Answer::Task(view),
+            store::Answer::Tasks(views) => Answer::Tasks(views),
+            store::Answer::Counts(counts) => Answer::Counts(counts),
+            _ => return,
+        };
+        effects.push(Effect::Answer(reply, answer));
+    }
+}

@@ -1,0 +1,110 @@
+//! Settlement: an end is judged, recorded on the board, and only then told.
+
+use std::sync::Arc;
+
+use super::asks::Purpose;
+use super::judge::{self, Case};
+use super::ledger::{After, Entry, Place};
+use super::{Conductor, Effect, Happened};
+use crate::dispatch::{Dispatch, End, Ended, Outcome, Return};
+use crate::id::{Epoch, TaskId};
+use crate::store::{NewRow, Request, Settle, Settled, Settlement};
+use crate::task::{Extras, Retry, Task};
+use crate::time::Now;
+
+/// Settlements that are to be recorded with the next request, and how many are on their way.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    batch: Vec<Settlement>,
+    on_the_way: usize,
+    pub(super) stale: u64,
+}
+
+impl Outbox {
+    pub(super) fn len(&self) -> usize {
+        self.batch.len() + self.on_the_way
+    }
+}
+
+impl Conductor {
+    pub(super) fn ended(&mut self, now: Now, Ended { dispatch, end }: Ended, _effects: &mut Vec<Effect>) {
+        let Some(entry) = self.ledger.running(dispatch.name()) else { return };
+        let (pool, setbacks, wish) = (entry.pool, entry.setbacks, entry.wish);
+        let retry =
+            dispatch.task().retry.or_else(|| self.settings.retry.get(&pool).copied()).unwrap_or_default();
+        self.settle(now, &dispatch, Case { dispatch: &dispatch, retry, setbacks, wish }, end);
+    }
+
+    /// Gives a dispatch back that came in after the drain mark had gone out.
+    pub(super) fn give_back_unstarted(&mut self, now: Now, dispatch: Box<Dispatch>) {
+        let case = Case { dispatch: &dispatch, retry: Retry::default(), setbacks: 0, wish: None };
+        self.settle(now, &dispatch, case, End::Returned(Return::Drain));
+    }
+
+    fn settle(&mut self, now: Now, dispatch: &Dispatch, case: Case<'_>, end: End) {
+        let verdict = judge::judge(now, &case, end);
+        let posts = self.follow_ups(now, dispatch.task(), dispatch.epoch(), &verdict.settle);
+        self.ledger.settling(dispatch.name(), verdict.after);
+        let (id, epoch) = (dispatch.id(), dispatch.epoch());
+        self.outbox.batch.push(Settlement { id, epoch, settle: verdict.settle, posts });
+    }
+
+    /// Callbacks after a success, errbacks after the trash; their ids are derived, so that a repeated settlement posts
+    /// nothing twice.
+    fn follow_ups(&self, now: Now, task: &Task, epoch: Epoch, settle: &Settle) -> Vec<NewRow> {
+        let Some(extras) = task.extras.as_deref() else { return Vec::new() };
+        let Extras { callbacks, errbacks, .. } = extras;
+        let (label, tasks) = match settle {
+            Settle::Done(Outcome::Succeeded(_)) => ("callback", callbacks),
+            Settle::Trash(_) => ("errback", errbacks),
+            _ => return Vec::new(),
+        };
+        let follow_up = |(index, template): (usize, &Task)| {
+            let id = task.id.derived(format!("{label} {epoch} {index}").as_bytes());
+            let child = Task { id, ..template.clone() };
+            NewRow { due: self.due_at(now, child.due), expires: None, exempt: true, task: Arc::new(child) }
+        };
+        tasks.iter().enumerate().map(follow_up).collect()
+    }
+
+    /// Records in one request what ended in this turn.
+    pub(super) fn flush_settlements(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        if self.outbox.batch.is_empty() {
+            return;
+        }
+        let batch = std::mem::take(&mut self.outbox.batch);
+        self.outbox.on_the_way += batch.len();
+        self.asks.ask(now, Request::Settle(batch), Purpose::Settle, effects);
+    }
+
+    pub(super) fn settled(&mut self, now: Now, results: &[Settled], effects: &mut Vec<Effect>) {
+        self.outbox.on_the_way -= results.len();
+        for Settled { id, epoch, accepted } in results {
+            if *accepted {
+                self.recorded(now, *id, *epoch, effects);
+            } else if self.ledger.settled(*id, *epoch).is_some() {
+                self.outbox.stale += 1;
+            }
+        }
+    }
+
+    /// The end of this dispatch is on the board: now it is told.
+    pub(super) fn recorded(&mut self, now: Now, id: TaskId, epoch: Epoch, effects: &mut Vec<Effect>) {
+        let Some(Entry { live, place: Place::Settling(after), .. }) = self.ledger.settled(id, epoch) else {
+            return;
+        };
+        let again = if let After::Again(due) = after { Some(due) } else { None };
+        self.happened(effects, || Happened::AttemptEnded { task: Arc::clone(&live.task), epoch, again });
+        match after {
+            After::Finished(outcome) => {
+                self.cancels_ended(id, &outcome, effects);
+                self.finish(&live.task, outcome, effects);
+            }
+            After::Again(_) => self.cancel_what_came_back(now, id, effects),
+            After::Rescheduled => {
+                self.answer_reschedules(id, super::RescheduleResult::Done, effects);
+                self.cancel_what_came_back(now, id, effects);
+            }
+        }
+    }
+}
