@@ -26,7 +26,7 @@ impl Script {
 
     /// Whether the end freed the key, which must come before the end itself.
     fn end(&mut self, n: u64, key: Option<Key>) -> bool {
-        let dispatch = dispatch(n, key, KeyLimits::SERIAL);
+        let dispatch = Box::new(dispatch(n, key, KeyLimits::SERIAL));
         let effects = self.tell(Event::Ended(Ended { dispatch, end: End::Cancelled }));
         match effects.as_slice() {
             [Effect::Ended(_)] => false,

@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 pub(crate) const KEY: Key = Key(7);
 
 /// The first dispatch of task `n`, which arrived as the `n`th.
-pub(crate) fn dispatch(n: u64, key: Option<Key>, limits: KeyLimits) -> Box<Dispatch> {
+pub(crate) fn dispatch(n: u64, key: Option<Key>, limits: KeyLimits) -> Dispatch {
     let name: TaskName = "copy".parse().unwrap();
     let task = Task {
         id: TaskId(n.into()),
@@ -29,7 +29,7 @@ pub(crate) fn dispatch(n: u64, key: Option<Key>, limits: KeyLimits) -> Box<Dispa
         extras: None,
     };
     let live = Arc::new(Live::new(Arc::new(task), n, Timestamp(0), 1, 1));
-    Box::new(Dispatch { live, order: Order { rank: 0, sequence: n }, due: DueAt::Now, judged: false })
+    Dispatch { live, order: Order { rank: 0, sequence: n }, due: DueAt::Now, judged: false }
 }
 
 /// What names the first dispatch of task `n`.
