@@ -1,1 +1,21 @@
-//! x
+//! Taskyard: an actor-model task dispatcher. Tasks now, later, on a schedule and again after a failure, in supervised
+//! workers.
+//!
+//! A [`Yard`] is built with [`Yard::builder`], runs on a thread of its own beside whatever runtime the host has (tokio,
+//! actix, actix-web, or none), and is spoken to through its handle, which can be cloned and sent anywhere.
+//!
+//! - [`yard`]: the handle · [`builder`] how it is set up · [`task_handle`] what follows a task
+//! - [`errors`]: what can go wrong, each with what to do
+
+pub mod builder;
+mod desk;
+pub mod errors;
+pub mod task_handle;
+pub mod yard;
+
+pub use builder::{Builder, PoolSpec};
+pub use errors::{AskError, CancelError, NoOutcome, NotTaken, ScaleError, StartError, SubmitError, YardDown};
+pub use task_handle::{BatchHandle, Ended, TaskHandle};
+pub use taskyard_actors::guardian::Closed;
+pub use taskyard_core as core;
+pub use yard::{Submitted, Yard};

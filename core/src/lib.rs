@@ -17,6 +17,7 @@ pub mod live;
 pub mod machine;
 pub mod map;
 pub mod names;
+pub mod paired;
 pub mod pool;
 pub mod queuer;
 pub mod router;

@@ -1,0 +1,123 @@
+//! What can go wrong at the edge, one small type for each boundary. A task that was not taken comes back in the error.
+
+use std::io;
+use std::sync::Arc;
+
+use taskyard_actors::guardian::Closed;
+use taskyard_core::conductor::{EmptyFilter, SubmitRefusal};
+use taskyard_core::id::{PoolSet, TaskId};
+use taskyard_core::task::Task;
+
+/// The yard has ended. Tasks on a durable board are run by whoever opens it next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the yard is down: {why}")]
+pub struct YardDown {
+    /// Why.
+    pub why: Closed,
+}
+
+/// A task was not taken in. The yard keeps nothing of it.
+#[derive(Debug, thiserror::Error)]
+#[error("task {} ({}) was not taken: {why}", task.id, task.name())]
+pub struct SubmitError {
+    /// The task, to submit again or elsewhere.
+    pub task: Arc<Task>,
+    /// Why.
+    #[source]
+    pub why: NotTaken,
+}
+
+/// Why a task was not taken in.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotTaken {
+    /// The yard refused it; for a full board, wait and submit again.
+    #[error(transparent)]
+    Refused(#[from] SubmitRefusal),
+    /// The yard gave no answer, most of all because it ended first. On a durable board the task may have been kept: submit
+    /// it again with the same id, it is kept once.
+    #[error(transparent)]
+    Unanswered(#[from] AskError),
+}
+
+/// A question got no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// The yard ended.
+    #[error(transparent)]
+    Down(#[from] YardDown),
+    /// The store failed and the question could not wait; ask again.
+    #[error("the store failed: {0}")]
+    Store(String),
+    /// The yard answered another question: a bug in it.
+    #[error("the yard's answer does not fit the question; this is a bug in Taskyard")]
+    Confused,
+}
+
+/// A cancel did not happen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CancelError {
+    /// An empty filter never means every task.
+    #[error(transparent)]
+    EmptyFilter(#[from] EmptyFilter),
+    /// The question got no answer.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+}
+
+/// How a task ended can't be told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoOutcome {
+    /// The question got no answer, most of all because the yard ended first.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// Nobody knows the task: it was never taken in, or it ended so long ago that it is forgotten.
+    #[error("nobody knows task {0}")]
+    Unknown(TaskId),
+}
+
+/// A pool was not changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScaleError {
+    /// No pool has this name.
+    #[error("there is no pool {0:?}")]
+    UnknownPool(String),
+    /// `min` and `max` contradict each other.
+    #[error("a pool needs min <= max and max >= 1, not min {min} and max {max}")]
+    BadBounds {
+        /// At least so many workers.
+        min: u32,
+        /// At most so many.
+        max: u32,
+    },
+}
+
+/// A yard did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Without a pool nothing could run.
+    #[error("a yard needs at least one pool")]
+    NoPool,
+    /// The bound on pools.
+    #[error("a yard has at most {} pools, not {0}", PoolSet::MAX)]
+    TooManyPools(usize),
+    /// Two pools of one name.
+    #[error("two pools are called {0:?}")]
+    SamePool(String),
+    /// Retries were given for a pool that is not there.
+    #[error("there is no pool {0:?} to set retries for")]
+    UnknownPool(String),
+    /// A pool without a pattern would never get a task.
+    #[error("pool {0:?} has no pattern, so it would never get a task; `#` takes every namespace")]
+    NoPattern(String),
+    /// A pool's `min` and `max` contradict each other.
+    #[error("pool {pool:?}: {source}")]
+    BadBounds {
+        /// Which.
+        pool: String,
+        /// How.
+        source: ScaleError,
+    },
+    /// The system gives no thread or no event loop.
+    #[error("the yard's thread could not be started: {0}")]
+    Thread(#[from] io::Error),
+}

@@ -1,0 +1,142 @@
+//! What a submitter holds of its tasks: their ids, their ends, and the way to cancel them. Dropping a handle changes
+//! nothing for the tasks.
+
+use std::sync::Arc;
+
+use taskyard_core::TaskId;
+use taskyard_core::conductor::{Accepted, Answer, CancelAnswer};
+use taskyard_core::dispatch::Outcome;
+use taskyard_core::store::{Filter, RowState};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::errors::{AskError, CancelError, NoOutcome, YardDown};
+use crate::yard::{Yard, read_outcome};
+
+/// The end of a task of a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// Which task.
+    pub id: TaskId,
+    /// How it ended; `None`: it was known already, and ended so long ago that nobody remembers how.
+    pub outcome: Option<Outcome>,
+}
+
+impl Ended {
+    pub(crate) fn read(answer: Answer) -> Option<Self> {
+        match answer {
+            Answer::Outcome(id, outcome) => Some(Self { id, outcome: Some(outcome) }),
+            Answer::Unknown(id) => Some(Self { id, outcome: None }),
+            _ => None,
+        }
+    }
+}
+
+/// A task that was taken in.
+#[derive(Debug)]
+pub struct TaskHandle {
+    yard: Yard,
+    accepted: Accepted,
+    outcome: Waiting,
+}
+
+#[derive(Debug)]
+enum Waiting {
+    Still(oneshot::Receiver<Answer>),
+    Over(Result<Outcome, NoOutcome>),
+}
+
+impl TaskHandle {
+    pub(crate) fn new(yard: Yard, accepted: Accepted, outcome: oneshot::Receiver<Answer>) -> Self {
+        Self { yard, accepted, outcome: Waiting::Still(outcome) }
+    }
+
+    /// The task's id.
+    pub fn id(&self) -> TaskId {
+        self.accepted.id
+    }
+
+    /// `Some` if the id was known when the task was submitted: nothing was changed then, and this handle follows the task
+    /// that was there.
+    pub fn was_known(&self) -> Option<RowState> {
+        self.accepted.known
+    }
+
+    /// Waits until the task has ended for good, after all its attempts. Can be dropped and called again.
+    pub async fn outcome(&mut self) -> Result<Outcome, NoOutcome> {
+        if let Waiting::Still(answer) = &mut self.outcome {
+            let outcome = match answer.await {
+                Ok(answer) => read_outcome(answer),
+                Err(_) => Err(AskError::Down(self.yard.down()).into()),
+            };
+            self.outcome = Waiting::Over(outcome);
+        }
+        match &self.outcome {
+            Waiting::Over(outcome) => outcome.clone(),
+            Waiting::Still(_) => Err(AskError::Confused.into()),
+        }
+    }
+
+    /// Cancels the task; one that runs is told to end, and made to where its worker can be killed.
+    pub async fn cancel(&self) -> Result<CancelAnswer, CancelError> {
+        let filter = Filter { ids: vec![self.id()], ..Filter::default() };
+        let answers = self.yard.cancel(filter).await?;
+        Ok(answers.first().map_or(CancelAnswer::Absent, |(_, answer)| *answer))
+    }
+}
+
+/// Tasks that were submitted together and taken in.
+#[derive(Debug)]
+pub struct BatchHandle {
+    yard: Yard,
+    ids: Arc<[TaskId]>,
+    left: usize,
+    ended: mpsc::UnboundedReceiver<Vec<Ended>>,
+    /// Received and not given out yet, the next one last.
+    ready: Vec<Ended>,
+}
+
+impl BatchHandle {
+    pub(crate) fn new(yard: Yard, ids: Arc<[TaskId]>, ended: mpsc::UnboundedReceiver<Vec<Ended>>) -> Self {
+        let left = ids.len();
+        Self { yard, ids, left, ended, ready: Vec::new() }
+    }
+
+    pub(crate) fn empty(yard: Yard) -> Self {
+        Self::new(yard, Arc::default(), mpsc::unbounded_channel().1)
+    }
+
+    /// The ids of those that were taken in, in the order of submission.
+    pub fn ids(&self) -> &[TaskId] {
+        &self.ids
+    }
+
+    /// The next task that ends; `None` after the last one.
+    pub async fn next(&mut self) -> Result<Option<Ended>, YardDown> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        while self.ready.is_empty() {
+            self.ready = self.ended.recv().await.ok_or_else(|| self.yard.down())?;
+            self.ready.reverse();
+        }
+        self.left -= 1;
+        Ok(self.ready.pop())
+    }
+
+    /// All ends that [`next`](Self::next) did not give out yet, as the tasks end; waits for the last.
+    pub async fn outcomes(mut self) -> Result<Vec<Ended>, YardDown> {
+        let mut ended = Vec::with_capacity(self.left);
+        while let Some(next) = self.next().await? {
+            ended.push(next);
+        }
+        Ok(ended)
+    }
+
+    /// Cancels all of them that have not ended.
+    pub async fn cancel(&self) -> Result<Vec<(TaskId, CancelAnswer)>, CancelError> {
+        if self.ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.yard.cancel(Filter { ids: self.ids.to_vec(), ..Filter::default() }).await
+    }
+}

@@ -1,0 +1,263 @@
+//! The handle to a yard: puts questions to the Conductor and waits for its answers at the desk. It decides nothing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use taskyard_actors::guardian::{Closed, Guardian};
+use taskyard_actors::inlet::Inlet;
+use taskyard_core::TaskId;
+use taskyard_core::conductor::{
+    Accepted, Answer, CancelAnswer, Event, Happened, RescheduleResult, Submission, SubmitRefusal,
+};
+use taskyard_core::dispatch::Outcome;
+use taskyard_core::id::{PoolId, Token};
+use taskyard_core::live::{Live, LiveIndex, Stage};
+use taskyard_core::store::{Counts, Filter, TaskView};
+use taskyard_core::task::{Due, Task};
+use tokio::sync::broadcast;
+
+use crate::builder::{Builder, check_bounds};
+use crate::desk::Desk;
+use crate::errors::{AskError, CancelError, NoOutcome, ScaleError, SubmitError, YardDown};
+use crate::task_handle::{BatchHandle, TaskHandle};
+
+/// The handle to a running yard. Clones are handles to the same yard; they can be used from any thread and any runtime.
+///
+/// When the last one is dropped the yard ends at once, without a drain. Task handles hold one too.
+#[derive(Clone)]
+pub struct Yard(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) conductor: Arc<Inlet<Event>>,
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) guardian: Guardian,
+    pub(crate) live: Arc<LiveIndex>,
+    /// By [`PoolId`].
+    pub(crate) pools: Vec<String>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.guardian.close(Closed::Abandoned);
+    }
+}
+
+impl fmt::Debug for Yard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Yard").field("pools", &self.0.pools).finish_non_exhaustive()
+    }
+}
+
+/// What became of tasks that were submitted together.
+#[derive(Debug)]
+pub struct Submitted {
+    /// For each task, in order, whether it was taken in.
+    pub answers: Vec<Result<Accepted, SubmitError>>,
+    /// Follows those that were.
+    pub batch: BatchHandle,
+}
+
+impl Yard {
+    /// Sets up a yard.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) fn new(inner: Inner) -> Self {
+        Self(Arc::new(inner))
+    }
+
+    /// Submits one task. Returns once it is committed to the board.
+    ///
+    /// Dropping the future does not take the task back.
+    pub async fn submit_task(&self, task: Arc<Task>) -> Result<TaskHandle, SubmitError> {
+        let (watch, outcome) = match self.0.desk.await_one() {
+            Ok(waiting) => waiting,
+            Err(down) => return Err(SubmitError { task, why: AskError::Down(down).into() }),
+        };
+        let mut answers = self.submit(vec![Arc::clone(&task)], Some(watch), false).await;
+        let accepted = answers.pop().unwrap_or(Err(SubmitError { task, why: AskError::Confused.into() }))?;
+        Ok(TaskHandle::new(self.clone(), accepted, outcome))
+    }
+
+    /// Submits tasks together, which costs far less than one by one. Returns once they are committed to the board.
+    ///
+    /// Dropping the future does not take the tasks back.
+    pub async fn submit_tasks(&self, tasks: Vec<Arc<Task>>) -> Submitted {
+        let (watch, ended) = match self.0.desk.await_ends(tasks.len()) {
+            Ok(waiting) => waiting,
+            Err(down) => {
+                let answers = refuse_all(tasks, &AskError::Down(down));
+                return Submitted { answers, batch: BatchHandle::empty(self.clone()) };
+            }
+        };
+        let answers = self.submit(tasks, Some(watch), false).await;
+        let ids: Arc<[TaskId]> = answers.iter().flatten().map(|accepted| accepted.id).collect();
+        self.0.desk.expect_fewer(watch, answers.len() - ids.len());
+        Submitted { answers, batch: BatchHandle::new(self.clone(), ids, ended) }
+    }
+
+    /// Submits tasks whose outcomes the submitter does not wait for.
+    pub async fn post_tasks(&self, tasks: Vec<Arc<Task>>) -> Vec<Result<Accepted, SubmitError>> {
+        self.submit(tasks, None, false).await
+    }
+
+    /// Submits tasks on behalf of one that runs: they are taken in even while the yard drains.
+    pub async fn post_tasks_from_inside(&self, tasks: Vec<Arc<Task>>) -> Vec<Result<Accepted, SubmitError>> {
+        self.submit(tasks, None, true).await
+    }
+
+    /// Waits until the task has ended for good and says how, if anybody knows it.
+    pub async fn outcome(&self, id: TaskId) -> Result<Outcome, NoOutcome> {
+        read_outcome(self.ask(|reply| Event::Watch { id, reply }).await?)
+    }
+
+    /// Cancels all tasks that the filter picks; the answers say what became of each. A running task is told to end.
+    pub async fn cancel(&self, filter: Filter) -> Result<Vec<(TaskId, CancelAnswer)>, CancelError> {
+        match self.ask(|reply| Event::Cancel { filter, reply }).await? {
+            Answer::Cancelled(answers) => Ok(answers?),
+            other => Err(misfit(other).into()),
+        }
+    }
+
+    /// Gives a task that has not started another due time.
+    pub async fn reschedule(&self, id: TaskId, due: Due) -> Result<RescheduleResult, AskError> {
+        match self.ask(|reply| Event::Reschedule { id, due, reply }).await? {
+            Answer::Rescheduled(result) => Ok(result),
+            other => Err(misfit(other)),
+        }
+    }
+
+    /// One task as the board has it, if it is known.
+    pub async fn get(&self, id: TaskId) -> Result<Option<TaskView>, AskError> {
+        match self.ask(|reply| Event::Get { id, reply }).await? {
+            Answer::Task(task) => Ok(task),
+            other => Err(misfit(other)),
+        }
+    }
+
+    /// Unfinished tasks in order of arrival: at most `limit` that the filter picks, after the sequence `after` (0: from
+    /// the first; then the last one seen).
+    pub async fn list(&self, filter: Filter, after: u64, limit: usize) -> Result<Vec<TaskView>, AskError> {
+        match self.ask(|reply| Event::List { filter, after, limit, reply }).await? {
+            Answer::Tasks(tasks) => Ok(tasks),
+            other => Err(misfit(other)),
+        }
+    }
+
+    /// How many tasks are where.
+    pub async fn counts(&self) -> Result<Counts, AskError> {
+        match self.ask(|reply| Event::Count { reply }).await? {
+            Answer::Counts(counts) => Ok(counts),
+            other => Err(misfit(other)),
+        }
+    }
+
+    /// A task that is in the yard now, with the stage it is in. Enters no mailbox.
+    pub fn live(&self, id: TaskId) -> Option<Arc<Live>> {
+        self.0.live.get(&id).map(|live| Arc::clone(&live))
+    }
+
+    /// The tasks that run now, in order of arrival. Enters no mailbox.
+    pub fn running(&self) -> Vec<Arc<Live>> {
+        let all = self.0.live.iter().map(|live| Arc::clone(&live));
+        let mut running: Vec<_> = all.filter(|live| live.stage() == Stage::Running).collect();
+        running.sort_unstable_by_key(|live| live.sequence);
+        running
+    }
+
+    /// Takes nothing new, lets what runs finish within the pools' `drain_grace`, gives back the rest, and ends the yard.
+    /// Returns the tasks that remain on the board; a memory board loses them. Dropping the future does not stop the drain.
+    pub async fn drain(&self) -> Result<Vec<TaskId>, AskError> {
+        match self.ask(|reply| Event::Drain { reply }).await? {
+            Answer::Drained { left } => Ok(left),
+            other => Err(misfit(other)),
+        }
+    }
+
+    /// A drain that is under way does not wait for what runs any more.
+    pub fn force(&self) {
+        self.0.conductor.put([Event::Force]);
+    }
+
+    /// Gives a pool other bounds on its number of workers.
+    pub fn scale(&self, pool: &str, min: u32, max: u32) -> Result<(), ScaleError> {
+        check_bounds(min, max)?;
+        let pool = self.pool(pool)?;
+        self.0.conductor.put([Event::Scale { pool, min, max }]);
+        Ok(())
+    }
+
+    /// A pool starts nothing new, or does again. What it runs goes on.
+    pub fn pause(&self, pool: &str, paused: bool) -> Result<(), ScaleError> {
+        let pool = self.pool(pool)?;
+        self.0.conductor.put([Event::Pause { pool, paused }]);
+        Ok(())
+    }
+
+    /// What happens to tasks from now on. An observer that falls more than some thousand behind misses the oldest, and is
+    /// told how many.
+    pub fn observe(&self) -> broadcast::Receiver<Happened> {
+        self.0.desk.observe()
+    }
+
+    /// Resolves once the yard has ended and its thread has let go of everything; says why.
+    pub async fn closed(&self) -> Closed {
+        self.0.guardian.closed().await
+    }
+
+    pub(crate) fn down(&self) -> YardDown {
+        self.0.desk.down()
+    }
+
+    fn pool(&self, name: &str) -> Result<PoolId, ScaleError> {
+        let index = self.0.pools.iter().position(|pool| pool == name);
+        let index = index.ok_or_else(|| ScaleError::UnknownPool(name.into()))?;
+        Ok(PoolId(index as u8))
+    }
+
+    async fn submit(
+        &self,
+        tasks: Vec<Arc<Task>>,
+        watch: Option<Token>,
+        inside: bool,
+    ) -> Vec<Result<Accepted, SubmitError>> {
+        let kept = tasks.clone();
+        let answer = self.ask(|reply| Event::Submit(Submission { tasks, reply, watch, inside })).await;
+        match answer {
+            Ok(Answer::Submitted(answers)) => {
+                let pairs = kept.into_iter().zip(answers);
+                let refused = |task| move |why: SubmitRefusal| SubmitError { task, why: why.into() };
+                pairs.map(|(task, answer)| answer.map_err(refused(task))).collect()
+            }
+            Ok(other) => refuse_all(kept, &misfit(other)),
+            Err(why) => refuse_all(kept, &why),
+        }
+    }
+
+    async fn ask(&self, question: impl FnOnce(Token) -> Event) -> Result<Answer, AskError> {
+        let (token, answer) = self.0.desk.await_one()?;
+        self.0.conductor.put([question(token)]);
+        answer.await.map_err(|_| self.down().into())
+    }
+}
+
+fn refuse_all(tasks: Vec<Arc<Task>>, why: &AskError) -> Vec<Result<Accepted, SubmitError>> {
+    tasks.into_iter().map(|task| Err(SubmitError { task, why: why.clone().into() })).collect()
+}
+
+pub(crate) fn read_outcome(answer: Answer) -> Result<Outcome, NoOutcome> {
+    match answer {
+        Answer::Outcome(_, outcome) => Ok(outcome),
+        Answer::Unknown(id) => Err(NoOutcome::Unknown(id)),
+        other => Err(misfit(other).into()),
+    }
+}
+
+/// An answer that is not the one that was asked for.
+fn misfit(answer: Answer) -> AskError {
+    match answer {
+        Answer::Failed(why) => AskError::Store(why),
+        _ => AskError::Confused,
+    }
+}
