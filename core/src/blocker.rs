@@ -149,16 +149,10 @@ impl Blocker {
     }
 
     fn cancel(&mut self, cancel: Cancel, effects: &mut Vec<Effect>) {
-        let held = self.get(&cancel.id()).is_some_and(|dispatch| dispatch.name() == cancel.name());
-        match held.then(|| self.take(&cancel.id())).flatten() {
-            Some(dispatch) => effects.push(Effect::Ended(Ended { dispatch, end: cancel.reason.end() })),
-            None => effects.push(Effect::Cancel(cancel)),
-        }
-    }
-
-    fn get(&self, id: &TaskId) -> Option<&Dispatch> {
-        let (key, order) = self.places.get(id)?;
-        self.lines.get(key)?.get(*order)
+        effects.push(match self.take_named(cancel.name()) {
+            Some(dispatch) => Effect::Ended(Ended { dispatch, end: cancel.reason.end() }),
+            None => Effect::Cancel(cancel),
+        });
     }
 
     /// Lines with an open question stay, so that a grant on its way finds nobody and is released.
@@ -208,6 +202,11 @@ impl Stage for Blocker {
 
     fn len(&self) -> usize {
         self.places.len()
+    }
+
+    fn get(&self, id: &TaskId) -> Option<&Dispatch> {
+        let (key, order) = self.places.get(id)?;
+        self.lines.get(key)?.get(*order)
     }
 
     fn take(&mut self, id: &TaskId) -> Option<Box<Dispatch>> {

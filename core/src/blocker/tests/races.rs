@@ -7,7 +7,7 @@ use crate::keys::fixture::{KEY, cancel, dispatch, name};
 use crate::keys::{KeyAnswer, Verdict};
 use crate::live::{self, Live};
 use crate::machine::{Machine, Stage};
-use crate::task::{Due, KeyLimits};
+use crate::task::{DueAt, KeyLimits};
 use crate::time::Now;
 
 /// A Blocker alone; the test answers its questions.
@@ -135,7 +135,7 @@ fn a_cancel_that_does_not_meet_its_dispatch_goes_on() {
 
 #[test]
 fn a_waiting_dispatch_ends_as_the_cancel_says() {
-    for reason in [Reason::User, Reason::Expired, Reason::Reschedule(Due::Now)] {
+    for reason in [Reason::User, Reason::Expired, Reason::Reschedule(DueAt::Now)] {
         let mut script = Script::default();
         script.submit(1);
         script.occupied(1);
