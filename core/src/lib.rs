@@ -22,6 +22,8 @@ pub mod router;
 pub mod store;
 pub mod task;
 pub mod time;
+pub mod topic;
+pub mod trie;
 pub mod window;
 pub mod wiring;
 pub mod worker;
