@@ -19,6 +19,7 @@ pub mod names;
 pub mod pool;
 pub mod queuer;
 pub mod router;
+pub mod schedule;
 pub mod store;
 pub mod task;
 pub mod time;
