@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::world::{Pair, Role, World};
-use crate::blocker;
-use crate::dispatch::{Cancel, DispatchName, End, Reason};
+use crate::dispatch::{Cancel, Dispatch, DispatchName, End, Reason};
 use crate::keys::fixture;
 use crate::live::Live;
+use crate::machine::Stage;
 use crate::task::{Key, KeyLimits, Overflow};
 use crate::wiring::Mail;
+use crate::{blocker, queuer};
 
 const POLICIES: [KeyLimits; 6] = [
     KeyLimits::PARALLEL,
@@ -90,9 +91,32 @@ impl Run {
 
     fn deliver_one(&mut self) {
         let pairs: Vec<Pair> = self.world.mail.keys().copied().collect();
-        if !pairs.is_empty() {
-            self.world.deliver(pairs[self.dice.below(pairs.len() as u64) as usize]);
+        if pairs.is_empty() {
+            return;
         }
+        let pair = pairs[self.dice.below(pairs.len() as u64) as usize];
+        let passed_before = self.passed().count();
+        self.world.deliver(pair);
+        if pair.1 == Role::Blocker {
+            self.passed().skip(passed_before).for_each(|dispatch| self.check_turn(dispatch));
+        }
+    }
+
+    /// What is on its way from the Blocker to the Queuer.
+    fn passed(&self) -> impl Iterator<Item = &Dispatch> {
+        let mail = self.world.mail.get(&(Role::Blocker, Role::Queuer));
+        mail.into_iter().flatten().filter_map(|mail| match mail {
+            Mail::Queuer(queuer::Event::Dispatch(dispatch)) => Some(&**dispatch),
+            _ => None,
+        })
+    }
+
+    /// Where all twins have one policy, none goes before one that was found to have to wait and is before it in order.
+    fn check_turn(&self, passed: &Dispatch) {
+        let mut before = self.world.blocker.held().take_while(|held| held.order < passed.order);
+        let mixed = passed.key() == Some(Key(MIXED.into()));
+        let jumped = before.find(|held| held.judged && held.live.attempt == 1 && held.key() == passed.key());
+        assert!(mixed || jumped.is_none(), "{passed:?} went before {jumped:?}");
     }
 
     /// Faults stop: what is in progress ends, all mail arrives.

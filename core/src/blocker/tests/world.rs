@@ -40,6 +40,7 @@ pub(super) struct World {
     blocked: BTreeSet<DispatchName>,
     pub(super) missed: usize,
     pub(super) drained: bool,
+    /// Leaves the invariants unchecked, whose cost grows with what is held.
     pub(super) unchecked: bool,
 }
 
