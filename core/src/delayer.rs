@@ -96,7 +96,7 @@ impl Machine for Delayer {
                 effects.push(Effect::Release(dispatch));
             }
             Event::Dispatch(dispatch) => self.hold(dispatch),
-            Event::Cancel(cancel) => effects.push(match self.take(&cancel.id()) {
+            Event::Cancel(cancel) => effects.push(match self.take_named(cancel.name()) {
                 Some(dispatch) => Effect::Ended(Ended { dispatch, end: cancel.reason.end() }),
                 None => Effect::Cancel(cancel),
             }),
@@ -141,6 +141,16 @@ impl Stage for Delayer {
 
     fn len(&self) -> usize {
         self.due.len()
+    }
+
+    fn get(&self, id: &TaskId) -> Option<&Dispatch> {
+        let (due, sequence) = *self.due.get(id)?;
+        let held = match due {
+            DueAt::Mono(at) => self.relative.get(&(at, sequence)),
+            DueAt::Wall(at) => self.absolute.get(&(at, sequence)),
+            DueAt::Now => None,
+        };
+        held.map(|dispatch| &**dispatch)
     }
 
     fn take(&mut self, id: &TaskId) -> Option<Box<Dispatch>> {

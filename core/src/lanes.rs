@@ -189,6 +189,11 @@ impl<K: Ord + Copy, T> Laned<K, T> {
         Some(item)
     }
 
+    /// An item.
+    pub fn get(&self, lane: LaneId, key: K) -> Option<&T> {
+        self.lanes.get(&lane)?.get(&key)
+    }
+
     /// The first item that a pool takes.
     pub fn first(&self, pool: PoolId) -> Option<(K, LaneId)> {
         self.heads.get(usize::from(pool.0))?.first().copied()

@@ -5,6 +5,7 @@
 
 pub mod blocker;
 pub mod board;
+pub mod chunks;
 pub mod conductor;
 pub mod defaults;
 pub mod delayer;
@@ -18,13 +19,20 @@ pub mod machine;
 pub mod map;
 pub mod names;
 pub mod paired;
+pub mod new_task;
+pub mod options;
 pub mod pool;
 pub mod queuer;
+pub mod rfc3339;
 pub mod router;
+pub mod schedule;
 pub mod store;
 pub mod task;
 pub mod time;
+pub mod topic;
+pub mod trie;
 pub mod window;
+pub mod wire;
 pub mod wiring;
 pub mod worker;
 

@@ -1,6 +1,6 @@
 //! What a machine is: told one event, it says what it wants told to whom, in order. It never reads a clock.
 
-use crate::dispatch::Dispatch;
+use crate::dispatch::{Dispatch, DispatchName};
 use crate::id::TaskId;
 use crate::time::{Now, Wakeup};
 
@@ -40,6 +40,14 @@ pub trait Stage: Machine {
     /// Whether it holds nothing.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The pass of this task that it holds, if it does.
+    fn get(&self, id: &TaskId) -> Option<&Dispatch>;
+
+    /// Gives up this very pass: another one of the same task is none of a late cancel's business.
+    fn take_named(&mut self, name: DispatchName) -> Option<Box<Dispatch>> {
+        self.get(&name.id).is_some_and(|dispatch| dispatch.name() == name).then(|| self.take(&name.id)).flatten()
     }
 
     /// Gives one up; what it had (a grant) is for the caller to release.

@@ -146,3 +146,74 @@ pub struct Lane {
     /// The handler's name.
     pub name: TaskName,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn namespace(text: &str) -> Result<(), BadName> {
+        text.parse::<Namespace>().map(|namespace| assert_eq!(namespace.as_str(), text))
+    }
+
+    fn pattern(text: &str) -> Result<(), BadName> {
+        text.parse::<Pattern>().map(|pattern| assert_eq!(pattern.as_str(), text))
+    }
+
+    /// R15
+    #[test]
+    fn a_namespace_is_words_between_single_dots() {
+        assert_eq!(namespace(""), Err(BadName::Empty));
+        for text in [".", "a..b", "a.", ".a"] {
+            assert_eq!(namespace(text), Err(BadName::EmptyWord(text.into())));
+            assert_eq!(pattern(text), Err(BadName::EmptyWord(text.into())));
+        }
+        for text in ["a.*", "a#", "#", "a*"] {
+            assert_eq!(namespace(text), Err(BadName::Wildcard(text.into())));
+        }
+        for text in ["a b", "a\tb", "a.\u{7}", "a\u{a0}b", "a\0"] {
+            assert_eq!(namespace(text), Err(BadName::Unprintable(text.into())));
+        }
+    }
+
+    /// R15
+    #[test]
+    fn any_letters_do_and_case_counts() {
+        for text in ["a", "données.grüße.数据", "🦀.a", "A.B", "a-b_c:d"] {
+            assert_eq!(namespace(text), Ok(()));
+        }
+        assert_ne!("A".parse::<Namespace>(), "a".parse::<Namespace>());
+    }
+
+    /// R15
+    #[test]
+    fn the_limit_is_counted_in_bytes() {
+        for (text, bytes) in [("a".repeat(256), 256), ("é".repeat(128), 256)] {
+            assert_eq!(namespace(&text), Err(BadName::TooLong(bytes)));
+            assert_eq!(pattern(&text), Err(BadName::TooLong(bytes)));
+            assert_eq!(text.parse::<TaskName>(), Err(BadName::TooLong(bytes)));
+        }
+        assert_eq!(namespace(&"a".repeat(255)), Ok(()));
+    }
+
+    /// R15
+    #[test]
+    fn wildcards_stand_alone_in_a_pattern() {
+        for text in ["a*", "a#.b", "**", "*#", "a.#b"] {
+            assert_eq!(pattern(text), Err(BadName::MixedWildcard(text.into())));
+        }
+        for text in ["*", "#", "a.*", "#.#.x", "a.b"] {
+            assert_eq!(pattern(text), Ok(()));
+        }
+        assert_eq!(pattern(""), Err(BadName::Empty));
+    }
+
+    /// R18
+    #[test]
+    fn the_namespace_of_a_task_without_one_is_its_name() {
+        let of_task = |text: &str| Namespace::of_task(&text.parse().unwrap()).map(|it| it.to_string());
+        assert_eq!(of_task("app.mail.send"), Ok("app.mail.send".into()));
+        assert_eq!(of_task("send mail"), Err(BadName::Unprintable("send mail".into())));
+        assert_eq!(of_task("a..b"), Err(BadName::EmptyWord("a..b".into())));
+        assert_eq!(of_task("a.*"), Err(BadName::Wildcard("a.*".into())));
+    }
+}

@@ -143,7 +143,8 @@ mod tests {
         type Effect = Reply;
         fn handle(&mut self, _: Now, ask: Ask, replies: &mut Vec<Reply>) {
             let answer = Ok(Answer::Counts(Counts::default()));
-            replies.push(Reply { no: ask.no, answer, ready: PoolSet::default(), next_due: None });
+            let (ready, unjudged) = (PoolSet::default(), PoolSet::default());
+            replies.push(Reply { no: ask.no, answer, ready, unjudged, next_due: None, next_expiry: None });
         }
     }
 

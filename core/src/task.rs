@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::id::TaskId;
-use crate::names::{Lane, TaskName};
+use crate::names::{Lane, Namespace, TaskName};
 use crate::time::{Instant64, Timestamp};
 
 /// A submitted task. Board, ledger and dispatches share one copy.
@@ -162,7 +162,8 @@ impl KeyLimits {
     /// One at a time and one waiting: the newest.
     pub const REPLACE: Self = Self::new(1, 1, Overflow::DropWaiting);
 
-    const fn new(running: u32, waiting: u32, overflow: Overflow) -> Self {
+    /// Limits of one's own. `running` is at least 1; `waiting` unlimited or at most [`KeyLimits::MAX_WAITING`].
+    pub const fn new(running: u32, waiting: u32, overflow: Overflow) -> Self {
         Self { running, waiting, overflow }
     }
 
@@ -231,6 +232,21 @@ impl Default for Retry {
             jitter: 0.2,
         }
     }
+}
+
+/// What a task is given that does not say it itself; set where its handler is registered.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TaskDefaults {
+    /// Where it is routed; `None`: by its name.
+    pub namespace: Option<Namespace>,
+    /// How long one run may take; `None`: as the pool says.
+    pub timeout: Option<Duration>,
+    /// How often it is tried again; `None`: as the pool says.
+    pub retry: Option<Retry>,
+    /// How many twins may run and wait; `None`: any number at once.
+    pub limits: Option<KeyLimits>,
+    /// `None`: 5.
+    pub priority: Option<Priority>,
 }
 
 /// How a task is given to the Conductor: shared from the start.

@@ -1,5 +1,23 @@
 //! A Pool keeps its workers at the right number and gives each what it can run; it keeps the time of what runs.
 
+mod ahead;
+mod alarms;
+mod cancels;
+mod crew;
+mod drain;
+mod exits;
+mod intake;
+mod ladder;
+mod machine;
+mod pace;
+mod reports;
+mod scale;
+mod starts;
+#[cfg(test)]
+mod tests;
+mod voice;
+mod worker;
+
 use std::time::Duration;
 
 use crate::dispatch::{Cancel, Dispatch, DispatchName, Ended};
@@ -8,6 +26,9 @@ use crate::names::TaskName;
 use crate::task::Key;
 use crate::window::Window;
 use crate::worker::{Command, Report};
+
+pub use machine::{Counters, Pool};
+pub use worker::{State, WorkerStatus};
 
 /// What a Pool can be told.
 #[derive(Debug)]
@@ -47,14 +68,14 @@ pub enum Effect {
     Window(Window),
     /// To the Queuer: no worker for it any more (or none yet); it keeps its place and its key.
     Returned(Box<Dispatch>),
-    /// To InProgress: a dispatch with a key began to run.
+    /// To `InProgress`: a dispatch with a key began to run.
     Started {
         /// The key.
         key: Key,
         /// The dispatch.
         name: DispatchName,
     },
-    /// To InProgress: a dispatch ended.
+    /// To `InProgress`: a dispatch ended.
     Ended(Ended),
     /// To the Conductor: the cancel met a running task (which was told, if the reason is a user's).
     Told(Cancel),

@@ -177,7 +177,7 @@ impl Queuer {
     }
 
     fn cancel(&mut self, cancel: Cancel, effects: &mut Vec<Effect>) {
-        effects.push(match self.take(&cancel.id()) {
+        effects.push(match self.take_named(cancel.name()) {
             Some(dispatch) => Effect::Ended(Ended { dispatch, end: cancel.reason.end() }),
             None => match cancel.live.pool() {
                 Some(pool) => Effect::Cancel(pool, cancel),
@@ -241,6 +241,11 @@ impl Stage for Queuer {
 
     fn len(&self) -> usize {
         self.waiting.len()
+    }
+
+    fn get(&self, id: &TaskId) -> Option<&Dispatch> {
+        let (lane, order) = *self.places.get(id)?;
+        self.waiting.get(lane, order).map(|dispatch| &**dispatch)
     }
 
     fn take(&mut self, id: &TaskId) -> Option<Box<Dispatch>> {

@@ -1,0 +1,61 @@
+//! What a Pool waits for, in one order of time. Says what is due, never what to do about it.
+
+use std::collections::BTreeSet;
+
+use crate::id::TaskId;
+use crate::time::Instant64;
+
+/// What time can come for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Alarm {
+    /// A task's time is up, or it did not heed that.
+    Task(TaskId),
+    /// A worker did not do what it was told: get ready, or end.
+    Worker(u32),
+    /// A worker is too old.
+    Age(u32),
+    /// Workers may be started again.
+    Restart,
+    /// What runs had its `drain_grace`.
+    Drain,
+}
+
+/// All alarms, the first due first.
+#[derive(Debug, Default)]
+pub(super) struct Alarms(BTreeSet<(Instant64, Alarm)>);
+
+impl Alarms {
+    /// Moves an alarm from the time in `slot` to another, or takes it away.
+    pub(super) fn set(&mut self, alarm: Alarm, slot: &mut Option<Instant64>, at: Option<Instant64>) {
+        if let Some(before) = std::mem::replace(slot, at) {
+            self.0.remove(&(before, alarm));
+        }
+        if let Some(at) = at {
+            self.add(at, alarm);
+        }
+    }
+
+    /// Adds an alarm that nobody will move.
+    pub(super) fn add(&mut self, at: Instant64, alarm: Alarm) {
+        self.0.insert((at, alarm));
+    }
+
+    /// Takes an alarm away that was [added](Self::add).
+    pub(super) fn remove(&mut self, at: Instant64, alarm: Alarm) {
+        self.0.remove(&(at, alarm));
+    }
+
+    /// The first that is due.
+    pub(super) fn pop_due(&mut self, now: Instant64) -> Option<Alarm> {
+        let (at, _) = self.0.first()?;
+        if *at > now {
+            return None;
+        }
+        self.0.pop_first().map(|(_, alarm)| alarm)
+    }
+
+    /// When the first is due.
+    pub(super) fn next(&self) -> Option<Instant64> {
+        self.0.first().map(|(at, _)| *at)
+    }
+}

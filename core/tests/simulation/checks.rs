@@ -1,0 +1,106 @@
+//! What must hold whatever the seed: each task ends once, is settled once a dispatch, never runs early, and no key runs
+//! more often than it may.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use taskyard_core::conductor::SubmitRefusal;
+use taskyard_core::dispatch::Outcome;
+use taskyard_core::live::Live;
+use taskyard_core::store::Request;
+use taskyard_core::task::{Due, KeyLimits, Task};
+use taskyard_core::time::{Instant64, Timestamp};
+use taskyard_core::{Now, TaskId};
+
+#[derive(Default)]
+pub(crate) struct Checks {
+    submitted: BTreeMap<TaskId, (Arc<Task>, Now)>,
+    rescheduled: BTreeSet<TaskId>,
+    refused: BTreeSet<TaskId>,
+    ended: BTreeMap<TaskId, Outcome>,
+    settled: BTreeMap<(TaskId, u32), u64>,
+    running: BTreeMap<TaskId, u32>,
+    started: BTreeSet<(TaskId, u32)>,
+    latest_wall: Timestamp,
+}
+
+impl Checks {
+    pub(crate) fn clock(&mut self, wall: Timestamp) {
+        self.latest_wall = self.latest_wall.max(wall);
+    }
+
+    pub(crate) fn submitted(&mut self, task: &Arc<Task>, now: Now) {
+        self.submitted.insert(task.id, (Arc::clone(task), now));
+    }
+
+    pub(crate) fn rescheduled(&mut self, id: TaskId) {
+        self.rescheduled.insert(id);
+    }
+
+    pub(crate) fn refused(&mut self, id: TaskId, why: &SubmitRefusal) {
+        assert!(matches!(why, SubmitRefusal::ExpiresTooSoon | SubmitRefusal::Draining), "{id} refused: {why}");
+        self.refused.insert(id);
+    }
+
+    pub(crate) fn ended(&mut self, id: TaskId, outcome: Outcome) {
+        assert!(!self.refused.contains(&id), "{id} was refused and ended as {outcome:?}");
+        let before = self.ended.insert(id, outcome);
+        assert!(before.is_none(), "{id} ended twice, at first as {before:?}");
+    }
+
+    /// One settlement a dispatch: a repetition has the number of the first.
+    pub(crate) fn asked(&mut self, no: u64, request: &Request) {
+        let Request::Settle(items) = request else { return };
+        for item in items {
+            let first = *self.settled.entry((item.id, item.epoch)).or_insert(no);
+            assert_eq!(first, no, "{} epoch {} is settled twice", item.id, item.epoch);
+        }
+    }
+
+    pub(crate) fn started(&mut self, live: &Live, now: Now, running: &[Arc<Live>]) {
+        let id = live.task.id;
+        assert!(self.started.insert((id, live.epoch)), "{id} epoch {} started twice", live.epoch);
+        let before = self.running.insert(id, live.epoch);
+        assert!(before.is_none(), "{id} runs twice");
+        assert!(!self.ended.contains_key(&id), "{id} runs after its end");
+        self.not_early(live, now);
+        if let Some(key) = live.task.key.filter(|_| live.task.limits.running != KeyLimits::UNLIMITED) {
+            let twins = running.iter().filter(|other| other.task.key == Some(key)).count();
+            assert!(twins <= live.task.limits.running as usize, "{twins} of {key:?} run");
+        }
+    }
+
+    fn not_early(&self, live: &Live, now: Now) {
+        let Some((task, at)) = self.submitted.get(&live.task.id) else { return };
+        if live.attempt > 1 || self.rescheduled.contains(&task.id) {
+            return;
+        }
+        match task.due {
+            Due::Now => {}
+            // Longer delays are kept on the wall clock, which may have stepped.
+            Due::In(delay) if delay.as_secs() < 2 => {
+                let due: Instant64 = at.mono + delay;
+                assert!(now.mono >= due, "{} started before its delay was over", task.id);
+            }
+            Due::In(delay) => assert!(self.latest_wall >= at.wall + delay, "{} started early", task.id),
+            Due::At(due) => assert!(self.latest_wall >= due, "{} started early", task.id),
+        }
+    }
+
+    pub(crate) fn stopped(&mut self, live: &Live) {
+        self.running.remove(&live.task.id);
+    }
+
+    pub(crate) fn all_ended(&self) -> bool {
+        self.submitted.keys().all(|id| self.ended.contains_key(id) || self.refused.contains(id))
+    }
+
+    pub(crate) fn unfinished(&self) -> Vec<TaskId> {
+        let open = |id: &&TaskId| !self.ended.contains_key(id) && !self.refused.contains(id);
+        self.submitted.keys().filter(open).copied().collect()
+    }
+
+    pub(crate) fn submitted_ids(&self) -> Vec<TaskId> {
+        self.submitted.keys().copied().collect()
+    }
+}
