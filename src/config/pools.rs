@@ -114,6 +114,10 @@ impl Path {
     /// Whether each key makes sense for the kind of pool.
     fn kind(&self, raw: &raw::Pool, handlers: Handlers) -> Result<(), ConfigError> {
         let process = raw.kind == Kind::Process;
+        if handlers == Handlers::None && !process {
+            let reason = "must be \"process\": this program has no handlers of its own";
+            return Err(self.refuse("kind", reason));
+        }
         if handlers == Handlers::None && raw.command.is_none() {
             let reason =
                 "is missing: this program has no handlers of its own, so the workers' program must be named";

@@ -200,8 +200,9 @@ fn a_pool_that_cannot_be_is_refused() {
 
 #[test]
 fn without_own_handlers_every_pool_needs_a_command() {
-    let error = Settings::parse("[pools.nlp]", Handlers::None).unwrap_err().to_string();
-    assert!(error.starts_with("pools.nlp.command: is missing"), "{error}");
+    let refused = |text: &str| Settings::parse(text, Handlers::None).unwrap_err().to_string();
+    assert!(refused("[pools.nlp]").starts_with("pools.nlp.command: is missing"));
+    assert!(refused("[pools.nlp]\nkind = 'inline'").starts_with("pools.nlp.kind: must be \"process\""));
     assert!(Settings::parse("[pools.nlp]\ncommand = ['x']", Handlers::None).is_ok());
 }
 
