@@ -70,6 +70,11 @@ impl Desk {
         self.lock().count_down(token, refused);
     }
 
+    /// What this one waits for will not come.
+    pub(crate) fn give_up(&self, token: Token) {
+        self.lock().waiting.remove(&token);
+    }
+
     /// What happens from now on.
     pub(crate) fn observe(&self) -> broadcast::Receiver<Happened> {
         self.news.subscribe()

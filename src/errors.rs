@@ -98,7 +98,7 @@ pub enum StartError {
     #[error("a yard needs at least one pool")]
     NoPool,
     /// The bound on pools.
-    #[error("a yard has at most {} pools, not {0}", PoolSet::MAX)]
+    #[error("a yard has at most {max} pools, not {0}", max = PoolSet::MAX)]
     TooManyPools(usize),
     /// Two pools of one name.
     #[error("two pools are called {0:?}")]
@@ -119,5 +119,5 @@ pub enum StartError {
     },
     /// The system gives no thread or no event loop.
     #[error("the yard's thread could not be started: {0}")]
-    Thread(#[from] io::Error),
+    Thread(#[source] io::Error),
 }

@@ -76,8 +76,13 @@ impl Yard {
             Err(down) => return Err(SubmitError { task, why: AskError::Down(down).into() }),
         };
         let mut answers = self.submit(vec![Arc::clone(&task)], Some(watch), false).await;
-        let accepted = answers.pop().unwrap_or(Err(SubmitError { task, why: AskError::Confused.into() }))?;
-        Ok(TaskHandle::new(self.clone(), accepted, outcome))
+        match answers.pop().unwrap_or(Err(SubmitError { task, why: AskError::Confused.into() })) {
+            Ok(accepted) => Ok(TaskHandle::new(self.clone(), accepted, outcome)),
+            Err(refused) => {
+                self.0.desk.give_up(watch);
+                Err(refused)
+            }
+        }
     }
 
     /// Submits tasks together, which costs far less than one by one. Returns once they are committed to the board.
@@ -195,8 +200,8 @@ impl Yard {
         Ok(())
     }
 
-    /// What happens to tasks from now on. An observer that falls more than some thousand behind misses the oldest, and is
-    /// told how many.
+    /// What happens to tasks from now on, if the yard was built [observed](crate::Builder::observed); else nothing. An
+    /// observer that falls some thousand behind misses the oldest, and is told how many.
     pub fn observe(&self) -> broadcast::Receiver<Happened> {
         self.0.desk.observe()
     }

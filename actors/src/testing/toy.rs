@@ -29,6 +29,8 @@ struct State {
     reports: BTreeMap<WorkerId, Reports>,
     running: BTreeMap<TaskId, WorkerId>,
     cancels: Vec<(TaskId, CancelReason)>,
+    /// How many links to workers the yard holds.
+    links: usize,
 }
 
 impl Toys {
@@ -81,6 +83,14 @@ impl Toys {
     /// If it is not within ten seconds.
     pub async fn told_to_end(&self, id: TaskId) {
         self.until(|state| state.cancels.iter().any(|(told, _)| *told == id)).await;
+    }
+
+    /// Waits until the yard has let go of all workers.
+    ///
+    /// # Panics
+    /// If it does not within ten seconds.
+    pub async fn let_go(&self) {
+        self.until(|state| state.links == 0).await;
     }
 
     /// Ends a running task.
@@ -137,7 +147,10 @@ impl Toys {
 
 impl Launcher for Toys {
     fn launch(&mut self, worker: WorkerId, _name: &str, reports: Reports) -> Box<dyn Link> {
-        self.lock().reports.insert(worker, reports.clone());
+        let mut state = self.lock();
+        state.reports.insert(worker, reports.clone());
+        state.links += 1;
+        drop(state);
         let (concurrency, names) = (self.0.concurrency, self.0.names.clone());
         reports.send(Report::Ready { concurrency, ahead: 0, names });
         Box::new(Toy { worker, toys: self.clone(), reports, said: Vec::new(), begun: Vec::new() })
@@ -189,6 +202,13 @@ impl Link for Toy {
         }
         let begun = self.begun.drain(..).map(|id| (id, self.worker));
         self.toys.lock().running.extend(begun);
+        self.toys.0.changed.notify_waiters();
+    }
+}
+
+impl Drop for Toy {
+    fn drop(&mut self) {
+        self.toys.lock().links -= 1;
         self.toys.0.changed.notify_waiters();
     }
 }
