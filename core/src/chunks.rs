@@ -19,6 +19,8 @@ use crate::wire::{Field, Given, Rejected, shape};
 pub const MARKER: &str = "__dispatcherd_chunk__";
 /// The version of the envelope that is understood.
 const VERSION: &str = "v1";
+/// Of how many chunks a message may be made.
+const TOTAL_MAX: u32 = 10_000;
 /// The longest id of a message, in bytes.
 const ID_MAX: usize = 128;
 /// What a chunk costs beside its payload.
@@ -31,20 +33,13 @@ pub struct Limits {
     pub messages: usize,
     /// How many bytes in all incomplete messages; more drop the oldest.
     pub bytes: usize,
-    /// Of how many chunks a message may be made.
-    pub total: u32,
     /// How long after its first chunk a message must be complete.
     pub complete_within: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            messages: 1_000,
-            bytes: 16 * MESSAGE_MAX,
-            total: 10_000,
-            complete_within: Duration::from_mins(1),
-        }
+        Self { messages: 1_000, bytes: 16 * MESSAGE_MAX, complete_within: Duration::from_mins(1) }
     }
 }
 
@@ -91,7 +86,7 @@ impl<'a> Chunk<'a> {
         needed(MARKER, wire.version.read(MARKER, |field| field.one_of(&[(VERSION, ())]))?)?;
         let message_id = needed("message_id", wire.message_id.read("message_id", Field::text)?)?;
         check_length("message_id", &message_id, ID_MAX)?;
-        let total = wire.total.read("total", |field| field.whole(1..=Limits::default().total))?;
+        let total = wire.total.read("total", |field| field.whole(1..=TOTAL_MAX))?;
         let total = needed("total", total)?;
         let index = needed("index", wire.index.read("index", |field| field.whole(0..=total - 1))?)?;
         let payload = needed("payload", wire.payload.read("payload", Field::text)?)?;

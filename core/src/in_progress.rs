@@ -85,6 +85,11 @@ struct Usage {
 }
 
 impl InProgress {
+    /// Whether no key is in progress.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
     /// How far a granted dispatch is; `None`: it has no grant.
     pub fn state(&self, key: Key, name: DispatchName) -> Option<State> {
         self.grants.get(&(key, name)).copied()

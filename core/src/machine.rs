@@ -47,7 +47,10 @@ pub trait Stage: Machine {
 
     /// Gives up this very pass: another one of the same task is none of a late cancel's business.
     fn take_named(&mut self, name: DispatchName) -> Option<Box<Dispatch>> {
-        self.get(&name.id).is_some_and(|dispatch| dispatch.name() == name).then(|| self.take(&name.id)).flatten()
+        self.get(&name.id)
+            .is_some_and(|dispatch| dispatch.name() == name)
+            .then(|| self.take(&name.id))
+            .flatten()
     }
 
     /// Gives one up; what it had (a grant) is for the caller to release.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::id::TaskId;
+use crate::keys::NotJson;
 use crate::names::{Lane, Namespace, TaskName};
 use crate::rfc3339;
 use crate::task::{Body, Due, Extras, Key, KeyLimits, Priority, Retry, Task, TaskDefaults};
@@ -133,9 +134,12 @@ fn namespace_of(name: &TaskName, said: Option<Namespace>) -> Result<Namespace, R
 /// A given key counts whatever the policy; without one, only a policy that limits twins needs a key.
 fn key_of(lane: &Lane, body: &Body, said: Option<&str>, limits: KeyLimits) -> Result<Option<Key>, Rejected> {
     match said {
-        Some(key) => Ok(Some(key::given(key))),
+        Some(key) => Ok(Some(Key::given(key))),
         None if limits == KeyLimits::PARALLEL => Ok(None),
-        None => key::derived(lane, body.args(), body.kwargs()).map(Some),
+        None => {
+            let refuse = |not_json: NotJson| Rejected::field(not_json.part, not_json.cause.to_string());
+            Key::derived(lane, body.args(), body.kwargs()).map(Some).map_err(refuse)
+        }
     }
 }
 
@@ -207,29 +211,4 @@ pub(crate) fn check_count(field: &'static str, count: usize) -> Result<(), Rejec
 pub fn check_length(field: &'static str, text: &str, max: usize) -> Result<(), Rejected> {
     let allowed = || format!("must have 1 to {max} bytes, not {}", text.len());
     if (1..=max).contains(&text.len()) { Ok(()) } else { Err(Rejected::field(field, allowed())) }
-}
-
-/// Stands in for `Key::given` and `Key::derived` of `keys.rs`.
-mod key {
-    use super::{Key, Lane, Rejected};
-
-    pub(super) fn given(key: &str) -> Key {
-        of(&["given", key])
-    }
-
-    // The real one canonicalises and so can fail.
-    #[expect(clippy::unnecessary_wraps)]
-    pub(super) fn derived(lane: &Lane, args: &str, kwargs: &str) -> Result<Key, Rejected> {
-        Ok(of(&["derived", lane.namespace.as_str(), lane.name.as_str(), args, kwargs]))
-    }
-
-    fn of(parts: &[&str]) -> Key {
-        let mut hasher = blake3::Hasher::new();
-        for part in parts {
-            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-        }
-        let mut bytes = [0; 16];
-        hasher.finalize_xof().fill(&mut bytes);
-        Key(u128::from_le_bytes(bytes))
-    }
 }

@@ -108,7 +108,7 @@ mod tests {
     impl Asker {
         fn ask(&mut self) -> conductor::Effect {
             self.asked += 1;
-            conductor::Effect::Ask(Ask { no: self.asked, request: Arc::new(Request::Count) })
+            conductor::Effect::Ask(Ask { no: self.asked, request: Arc::new(Request::Count), oldest_open: 0 })
         }
     }
 

@@ -69,9 +69,9 @@ impl Ticks for Every {
 #[serde(rename_all = "snake_case")]
 pub enum CatchUp {
     /// Nothing.
-    #[default]
     Skip,
     /// One run for all of them: the last.
+    #[default]
     One,
     /// A run for each, at most [`CATCH_UP_MAX`].
     All,

@@ -17,6 +17,8 @@ pub struct Ask {
     pub no: u64,
     /// What is asked.
     pub request: Arc<Request>,
+    /// Every request before this number was answered, and the answer came: the board may forget what it said.
+    pub oldest_open: u64,
 }
 
 /// What the Conductor asks of the board.

@@ -10,6 +10,7 @@ pub struct Window {
     pub pool: PoolId,
     /// The number of the last dispatch that it takes.
     pub up_to: u64,
-    /// How many more tasks could run if the pool grew to its `max`; 0 while it can't grow.
+    /// How many more tasks could run if the pool grew to its `max`, those included for which a worker is starting; 0 while
+    /// it can't grow.
     pub headroom: usize,
 }

@@ -43,7 +43,7 @@ impl Board {
             self.take(now, id, pool, DueAt::Now, &mut taken, &mut expired);
         }
         self.remember(no, pool, Kind::Claim, &taken);
-        Answer::Claimed { rows: taken, expired }
+        Answer::Claimed { rows: taken, expired: self.tell(no, expired) }
     }
 
     pub(super) fn preload(
@@ -69,7 +69,7 @@ impl Board {
             self.take(now, id, pool, DueAt::Wall(due), &mut taken, &mut expired);
         }
         self.remember(no, pool, Kind::Preload, &taken);
-        Answer::Claimed { rows: taken, expired }
+        Answer::Claimed { rows: taken, expired: self.tell(no, expired) }
     }
 
     /// Claims a row that was taken out of its index, unless it has expired.
@@ -104,19 +104,17 @@ impl Board {
     }
 
     /// The answer to a question that was asked before: the same rows, as far as they are still claimed.
-    fn repeated(&self, no: u64, pool: PoolId, kind: Kind) -> Option<Answer> {
+    fn repeated(&mut self, no: u64, pool: PoolId, kind: Kind) -> Option<Answer> {
         let last = self.claims.get(&(pool, kind)).filter(|last| no <= last.no)?;
         let ids = if no == last.no { last.ids.as_slice() } else { &[] };
         let rows = ids.iter().filter_map(|id| self.rows.get(id)).filter(|row| row.state == RowState::Claimed);
         let due = |row: &Row| if kind == Kind::Preload { DueAt::Wall(row.due) } else { DueAt::Now };
-        Some(Answer::Claimed {
-            rows: rows.map(|row| row.claimed(pool, due(row))).collect(),
-            expired: Vec::new(),
-        })
+        let rows = rows.map(|row| row.claimed(pool, due(row))).collect();
+        Some(Answer::Claimed { rows, expired: self.tell(no, Vec::new()) })
     }
 
     /// Makes what is due ready, behind or unjudged, and ends what has expired.
-    pub(super) fn promote(&mut self, now: Now, up_to: usize) -> Answer {
+    pub(super) fn promote(&mut self, now: Now, no: u64, up_to: usize) -> Answer {
         let mut expired = Vec::new();
         while expired.len() < up_to
             && let Some((_, id)) = self.expiring.first().copied().filter(|(at, _)| *at <= now.wall)
@@ -134,7 +132,7 @@ impl Board {
             }
             self.file(now, id);
         }
-        Answer::Promoted { expired }
+        Answer::Promoted { expired: self.tell(no, expired) }
     }
 }
 

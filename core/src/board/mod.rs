@@ -13,6 +13,7 @@ mod settle;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::defaults;
@@ -23,6 +24,7 @@ use crate::machine::Machine;
 use crate::map::Map;
 use crate::router::Router;
 use crate::store::{Answer, Ask, Reply, Request, RowState};
+use crate::task::Task;
 use crate::time::{Now, Timestamp};
 use ended::EndedTasks;
 use keys::Keys;
@@ -69,6 +71,8 @@ pub struct Board {
     expiring: BTreeSet<(Timestamp, TaskId)>,
     ended: EndedTasks,
     claims: BTreeMap<(PoolId, claim::Kind), claim::Last>,
+    /// Tasks that ended by a request whose answer may be lost, by the request's number.
+    told: BTreeMap<u64, Vec<Arc<Task>>>,
     pools: Vec<PoolId>,
 }
 
@@ -89,6 +93,7 @@ impl Board {
             keys: Keys::default(),
             expiring: BTreeSet::new(),
             claims: BTreeMap::new(),
+            told: BTreeMap::new(),
         }
     }
 
@@ -105,8 +110,8 @@ impl Board {
             Request::Settle(items) => {
                 Answer::Settled(items.iter().map(|item| self.settle(now, item)).collect())
             }
-            Request::Promote { up_to } => self.promote(now, *up_to),
-            Request::Cancel(filter) => self.cancel(filter),
+            Request::Promote { up_to } => self.promote(now, no, *up_to),
+            Request::Cancel(filter) => self.cancel(no, filter),
             Request::Reschedule { id, due } => Answer::Rescheduled(self.reschedule(now, *id, *due)),
             Request::Get(id) => Answer::Task(self.view(*id)),
             Request::List { filter, after, limit } => Answer::Tasks(self.list(filter, *after, *limit)),
@@ -120,6 +125,16 @@ impl Board {
                 Answer::Learned
             }
         }
+    }
+
+    /// What ended by this request, at this and every earlier time that it was asked.
+    fn tell(&mut self, no: u64, mut tasks: Vec<Arc<Task>>) -> Vec<Arc<Task>> {
+        if tasks.is_empty() {
+            return self.told.get(&no).cloned().unwrap_or_default();
+        }
+        let told = self.told.entry(no).or_default();
+        told.append(&mut tasks);
+        told.clone()
     }
 
     /// Takes a row out of the index of its state. Its state then no longer holds until it is [`put`](Self::put) anew.
@@ -171,7 +186,10 @@ impl Machine for Board {
     type Event = Ask;
     type Effect = Reply;
 
-    fn handle(&mut self, now: Now, Ask { no, request }: Ask, replies: &mut Vec<Reply>) {
+    fn handle(&mut self, now: Now, Ask { no, request, oldest_open }: Ask, replies: &mut Vec<Reply>) {
+        if self.told.first_key_value().is_some_and(|(told, _)| *told < oldest_open) {
+            self.told = self.told.split_off(&oldest_open);
+        }
         let answer = self.answer(now, no, &request);
         replies.push(Reply {
             no,

@@ -57,7 +57,7 @@ impl Board {
         self.file(now, id);
     }
 
-    pub(super) fn cancel(&mut self, filter: &Filter) -> Answer {
+    pub(super) fn cancel(&mut self, no: u64, filter: &Filter) -> Answer {
         let ids: Vec<TaskId> = if filter.ids.is_empty() {
             let mut picked: Vec<_> = self.rows.values().filter(|row| filter.picks(&row.task)).collect();
             picked.sort_unstable_by_key(|row| row.order.sequence);
@@ -65,7 +65,10 @@ impl Board {
         } else {
             filter.ids.clone()
         };
-        let ended = filter.ids.iter().copied().filter(|id| self.ended.get(*id).is_some()).collect();
+        let before = self.tell(no, Vec::new());
+        let ended_otherwise =
+            |id: &TaskId| self.ended.get(*id).is_some() && !before.iter().any(|task| task.id == *id);
+        let ended = filter.ids.iter().copied().filter(ended_otherwise).collect();
         let mut tasks = Vec::new();
         for id in &ids {
             let free =
@@ -76,7 +79,7 @@ impl Board {
                 self.end(*id, Outcome::Cancelled);
             }
         }
-        Answer::Cancelled { tasks, ended }
+        Answer::Cancelled { tasks: self.tell(no, tasks), ended }
     }
 
     pub(super) fn reschedule(&mut self, now: Now, id: TaskId, due: DueAt) -> RescheduleAnswer {

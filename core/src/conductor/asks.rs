@@ -71,8 +71,9 @@ impl Asks {
         let request = Arc::new(request);
         let again = now.mono + PATIENCE;
         self.again.insert((again, no));
-        effects.push(Effect::Ask(Ask { no, request: Arc::clone(&request) }));
-        self.pending.insert(no, Pending { request, purpose, again, pause: FIRST_PAUSE });
+        self.pending
+            .insert(no, Pending { request: Arc::clone(&request), purpose, again, pause: FIRST_PAUSE });
+        effects.push(Effect::Ask(Ask { no, request, oldest_open: self.oldest() }));
         no
     }
 
@@ -99,8 +100,13 @@ impl Asks {
             let Some(pending) = self.pending.get_mut(&no) else { continue };
             pending.again = now.mono + PATIENCE;
             self.again.insert((pending.again, no));
-            effects.push(Effect::Ask(Ask { no, request: Arc::clone(&pending.request) }));
+            let request = Arc::clone(&pending.request);
+            effects.push(Effect::Ask(Ask { no, request, oldest_open: self.oldest() }));
         }
+    }
+
+    fn oldest(&self) -> u64 {
+        self.pending.first_key_value().map_or(self.last, |(no, _)| *no)
     }
 
     /// The requests in flight that may bring dispatches into the yard.

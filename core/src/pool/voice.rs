@@ -81,7 +81,9 @@ impl Pool {
     fn window(&self) -> Window {
         let takes = if self.takes_nothing() { 0 } else { self.crew.sums().free + self.credits_ahead() };
         let grows = !self.takes_nothing() && !self.is_degraded();
-        let headroom = if grows { self.may_grow_by() * self.concurrency as usize } else { 0 };
+        // Who is starting counts as room still: the tasks that it was started for wait in the Queuer until it is ready.
+        let more = self.may_grow_by() + self.crew.sums().starting;
+        let headroom = if grows { more * self.concurrency as usize } else { 0 };
         Window { pool: self.id, up_to: self.counters.received + takes as u64, headroom }
     }
 

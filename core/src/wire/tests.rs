@@ -58,14 +58,14 @@ fn what_is_said_is_what_is_meant() {
     assert_eq!(task.lane.namespace.as_str(), "app.mail");
     assert_eq!((task.body.args(), task.body.kwargs()), (r#"[4, "x"]"#, r#"{"to":"…"}"#));
     assert_eq!(task.due, Due::In(Duration::from_millis(2_500)));
-    assert_eq!(task.expires, Some(Due::In(Duration::from_secs(600))));
+    assert_eq!(task.expires, Some(Due::In(Duration::from_mins(10))));
     assert_eq!(task.timeout, Some(Duration::from_secs(30)));
     assert_eq!((task.limits, task.priority.get()), (KeyLimits::SERIAL, 9));
     let retry = Retry {
         max_attempts: 5,
         initial: Duration::from_millis(500),
         factor: 3.0,
-        max: Duration::from_secs(60),
+        max: Duration::from_mins(1),
         jitter: 0.0,
     };
     assert_eq!(task.retry, Some(retry));

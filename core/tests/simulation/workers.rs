@@ -27,10 +27,11 @@ struct Worker {
     running: BTreeMap<TaskId, Arc<Live>>,
     waiting: VecDeque<Arc<Live>>,
     stopping: bool,
+    /// It broke the protocol: the pool reads nothing more of it, and what it still starts may run again elsewhere.
+    faulty: bool,
 }
 
 /// All workers that exist.
-#[derive(Default)]
 pub(crate) struct Workers {
     workers: BTreeMap<WorkerId, Worker>,
     pub(crate) faults: bool,
@@ -46,6 +47,10 @@ pub(crate) struct Outcome {
 }
 
 impl Workers {
+    pub(crate) fn new(faults: bool) -> Self {
+        Self { workers: BTreeMap::new(), faults }
+    }
+
     pub(crate) fn command(&mut self, rng: &mut Rng, id: WorkerId, command: Command) -> Outcome {
         let mut outcome = Outcome::default();
         if let Command::Launch = command {
@@ -130,7 +135,9 @@ fn start_next(rng: &mut Rng, worker: &mut Worker, outcome: &mut Outcome) {
     {
         let id = live.task.id;
         outcome.reports.push(Report::Started { id });
-        outcome.started.push(Arc::clone(&live));
+        if !worker.faulty {
+            outcome.started.push(Arc::clone(&live));
+        }
         worker.running.insert(id, live);
         let short = rng.permille(700);
         let run = if short { rng.below(900) } else { rng.below(800_000) };
@@ -157,6 +164,7 @@ fn finish(
     outcome.reports.push(Report::Done { id, end: end.clone() });
     if faults && rng.permille(20) {
         outcome.reports.push(Report::Done { id, end });
+        worker.faulty = true;
     }
     start_next(rng, worker, outcome);
     if worker.stopping && worker.running.is_empty() && worker.waiting.is_empty() {

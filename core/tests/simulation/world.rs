@@ -94,7 +94,11 @@ impl World {
         for number in 0..pools {
             let learned = rng.permille(300);
             let names = (!learned).then(|| vec!["one".parse().unwrap(), "two".parse().unwrap()]);
-            router.bind(PoolId(number), &[if number == 0 { everything.clone() } else { some.clone() }], names.as_deref());
+            router.bind(
+                PoolId(number),
+                &[if number == 0 { everything.clone() } else { some.clone() }],
+                names.as_deref(),
+            );
             machines.push(Pool::new(PoolId(number), pool_settings(&mut rng, names)));
         }
         let live = Arc::new(LiveIndex::default());
@@ -121,7 +125,7 @@ impl World {
             in_progress: InProgress::default(),
             queuer: Queuer::new(router),
             pools: machines,
-            workers: Workers { faults, ..Workers::default() },
+            workers: Workers::new(faults),
             checks: Checks::default(),
             next_token: 100,
             submissions: BTreeMap::new(),
@@ -129,6 +133,7 @@ impl World {
             steps: 0,
             rng,
         };
+        world.checks.clock(now.wall);
         for number in 0..usize::from(pools) {
             let mut effects = Vec::new();
             world.pools[number].start(now, &mut effects);
@@ -156,7 +161,7 @@ impl World {
     /// Faults stop, and everything must end.
     fn finish(&mut self) {
         self.stop_faults();
-        while !self.checks.all_ended() || self.busy() || self.board.unfinished() > 0 {
+        while self.busy() || !self.checks.all_ended() || self.board.unfinished() > 0 {
             self.step();
         }
         self.check_empty();
@@ -187,10 +192,27 @@ impl World {
     fn check_empty(&self) {
         assert_eq!(self.conductor.live(), 0);
         assert_eq!(self.live.len(), 0);
-        assert_eq!(self.delayer.len() + self.blocker.len() + self.queuer.len(), 0, "a stage still holds something");
+        assert_eq!(
+            self.delayer.len() + self.blocker.len() + self.queuer.len(),
+            0,
+            "a stage still holds something"
+        );
         assert_eq!(self.workers.running().count(), 0);
         assert!(self.in_progress.is_empty(), "a grant was never released");
         self.check_all();
+    }
+
+    fn where_all_is(&self) -> String {
+        format!(
+            "unfinished {:?}; on the board {}, in the yard {}, delayed {}, blocked {}, queued {}, running {}",
+            self.checks.unfinished(),
+            self.board.unfinished(),
+            self.conductor.live(),
+            self.delayer.len(),
+            self.blocker.len(),
+            self.queuer.len(),
+            self.workers.running().count(),
+        )
     }
 
     fn check_all(&self) {
@@ -205,8 +227,9 @@ impl World {
 
     fn step(&mut self) {
         self.steps += 1;
-        assert!(self.steps < MAX_STEPS, "does not end; unfinished: {:?}", self.checks.unfinished());
-        let ways: Vec<_> = self.mail.iter().filter(|(_, queue)| !queue.is_empty()).map(|(way, _)| *way).collect();
+        assert!(self.steps < MAX_STEPS, "does not end: {}", self.where_all_is());
+        let ways: Vec<_> =
+            self.mail.iter().filter(|(_, queue)| !queue.is_empty()).map(|(way, _)| *way).collect();
         if ways.is_empty() || self.rng.permille(30) {
             self.pass_time(ways.is_empty());
             return;
@@ -224,14 +247,25 @@ impl World {
 
     fn deliver(&mut self, mail: Mail) {
         let now = self.now;
+        if let Mail::Conductor(conductor::Event::Submit(submission)) = &mail {
+            submission.tasks.iter().for_each(|task| self.checks.submitted(task, now));
+        }
         match mail {
-            Mail::Conductor(event) => self.turn(Role::Conductor, |world, effects| world.conductor.turn(now, event, effects)),
-            Mail::Delayer(event) => self.turn(Role::Delayer, |world, effects| world.delayer.turn(now, event, effects)),
-            Mail::Blocker(event) => self.turn(Role::Blocker, |world, effects| world.blocker.turn(now, event, effects)),
+            Mail::Conductor(event) => {
+                self.turn(Role::Conductor, |world, effects| world.conductor.turn(now, event, effects))
+            }
+            Mail::Delayer(event) => {
+                self.turn(Role::Delayer, |world, effects| world.delayer.turn(now, event, effects))
+            }
+            Mail::Blocker(event) => {
+                self.turn(Role::Blocker, |world, effects| world.blocker.turn(now, event, effects))
+            }
             Mail::InProgress(event) => {
                 self.turn(Role::InProgress, |world, effects| world.in_progress.turn(now, event, effects));
             }
-            Mail::Queuer(event) => self.turn(Role::Queuer, |world, effects| world.queuer.turn(now, event, effects)),
+            Mail::Queuer(event) => {
+                self.turn(Role::Queuer, |world, effects| world.queuer.turn(now, event, effects))
+            }
             Mail::Pool(pool, event) => self.turn(Role::Pool(pool), |world, effects| {
                 world.pools[usize::from(pool.0)].turn(now, event, effects);
             }),
@@ -299,22 +333,28 @@ impl World {
         }
         let to = Role::Pool(worker.pool);
         let queue = self.mail.entry((Role::Worker(worker), to)).or_default();
-        queue.extend(outcome.reports.into_iter().map(|report| {
-            Mail::Pool(worker.pool, pool::Event::Worker { worker: worker.number, report })
-        }));
+        queue.extend(
+            outcome
+                .reports
+                .into_iter()
+                .map(|report| Mail::Pool(worker.pool, pool::Event::Worker { worker: worker.number, report })),
+        );
     }
 
     /// To the next thing that time brings, or a little on.
     fn pass_time(&mut self, to_next: bool) {
         let wishes = self.wakeups();
         let wake = wishes.iter().filter_map(|(_, wakeup)| wakeup.sleep(self.now)).min();
-        let act = self.acts.first_key_value().map(|((at, _), _)| Duration::from_micros(at.since(self.now.mono).max(0) as u64));
+        let act = self
+            .acts
+            .first_key_value()
+            .map(|((at, _), _)| Duration::from_micros(at.since(self.now.mono).max(0) as u64));
         let next = wake.into_iter().chain(act).min();
         let span = match next {
             Some(next) if to_next => next,
             Some(next) => next.min(Duration::from_micros(self.rng.below(5_000))),
-            None if self.left_to_submit > 0 => Duration::from_millis(1),
-            None => panic!("nothing will ever happen again; unfinished: {:?}", self.checks.unfinished()),
+            None if !to_next || self.left_to_submit > 0 => Duration::from_millis(1),
+            None => panic!("nothing will ever happen again: {}", self.where_all_is()),
         };
         self.now.mono = self.now.mono + span;
         self.now.wall = self.now.wall + span;
@@ -341,7 +381,9 @@ impl World {
             (Role::Blocker, self.blocker.next_wakeup()),
             (Role::Queuer, self.queuer.next_wakeup()),
         ];
-        wakeups.extend(self.pools.iter().enumerate().map(|(i, pool)| (Role::Pool(PoolId(i as u8)), pool.next_wakeup())));
+        wakeups.extend(
+            self.pools.iter().enumerate().map(|(i, pool)| (Role::Pool(PoolId(i as u8)), pool.next_wakeup())),
+        );
         wakeups
     }
 
@@ -370,12 +412,16 @@ impl World {
         for _ in 0..count {
             let task = tasks::draw(&mut self.rng, self.left_to_submit, self.now.wall);
             self.left_to_submit -= 1;
-            self.checks.submitted(&task, self.now);
             batch.push(task);
         }
         let reply = self.token();
         self.submissions.insert(reply, batch.iter().map(|task| task.id).collect());
-        self.tell(conductor::Event::Submit(Submission { tasks: batch, reply, watch: Some(WATCH), inside: false }));
+        self.tell(conductor::Event::Submit(Submission {
+            tasks: batch,
+            reply,
+            watch: Some(WATCH),
+            inside: false,
+        }));
     }
 
     /// Something from outside: a submit, a cancel, another due time, other bounds, a step of the clock.
@@ -412,6 +458,7 @@ impl World {
                 let step = self.rng.below(20_000_000) as i64 - 10_000_000;
                 self.now.wall = Timestamp(self.now.wall.0 + step);
                 self.checks.clock(self.now.wall);
+                self.checks.clock_stepped();
             }
         }
     }

@@ -141,7 +141,7 @@ fn a_cancel_of_what_was_sent_ahead_recalls_it_and_then_ends_it() {
     for (reason, end) in [
         (Reason::User, "Cancelled"),
         (Reason::Expired, "Expired"),
-        (Reason::Reschedule(Due::Now), "Rescheduled(Now)"),
+        (Reason::Reschedule(DueAt::Now), "Rescheduled(Now)"),
     ] {
         let mut script = opened();
         script.run(1, &task(1));

@@ -44,7 +44,7 @@ fn a_second_cancel_is_answered_but_changes_nothing() {
 fn expiry_and_reschedule_leave_a_running_task_alone() {
     let mut script = Script::with_ready(settings(1, 1), 1);
     let live = script.run(1, &task(1));
-    script.cancel(&live, Reason::Expired).cancel(&live, Reason::Reschedule(Due::Now));
+    script.cancel(&live, Reason::Expired).cancel(&live, Reason::Reschedule(DueAt::Now));
     script.expect(["1 run 1", "told 1", "told 1"]).at(60_000).expect([]);
     script.done(1, 1).expect([&*ended(1, SUCCEEDED)]);
 }

@@ -1,0 +1,3 @@
+//! The sources that tasks come from.
+
+pub mod lines;
