@@ -7,6 +7,7 @@
 //! - [`yard`]: the handle · [`builder`] how it is set up · [`task_handle`] what follows a task
 //! - [`errors`]: what can go wrong, each with what to do
 
+pub mod builder;
 pub mod config;
 pub mod control;
 mod desk;
@@ -16,6 +17,7 @@ pub mod schedule;
 pub mod task_handle;
 pub mod yard;
 
+pub use builder::{Builder, PoolSpec};
 pub use errors::{AskError, CancelError, NoOutcome, NotTaken, ScaleError, StartError, SubmitError, YardDown};
 pub use task_handle::{BatchHandle, Ended, TaskHandle};
 pub use taskyard_actors::guardian::Closed;
