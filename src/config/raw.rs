@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use taskyard_core::schedule::CatchUp;
 
 use super::values::{Size, Span};
 

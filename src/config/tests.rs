@@ -2,6 +2,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use taskyard_core::id::PoolId;
+use taskyard_core::schedule::CatchUp;
 use taskyard_core::task::Retry;
 
 use super::*;
