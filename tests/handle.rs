@@ -11,9 +11,10 @@ use taskyard::core::dispatch::Outcome;
 use taskyard::core::pool;
 use taskyard::core::store::{Filter, Refusal, RowState};
 use taskyard::core::task::{Due, Retry, Task};
+use taskyard::core::time::Timestamp;
 use taskyard::core::worker::WorkerEnd;
 use taskyard::core::{TaskId, board};
-use taskyard::testing::Toys;
+use taskyard::testing::{TestYard, Toys};
 use taskyard::{
     AskError, CancelError, Closed, NoOutcome, NotTaken, PoolSpec, ScaleError, StartError, Yard, YardDown,
 };
@@ -33,10 +34,11 @@ fn value(json: &str) -> WorkerEnd {
 #[tokio::test]
 async fn a_task_is_followed_from_submit_to_outcome() {
     let toys = by_hand();
-    let yard = yard(&toys);
+    let test = TestYard::start(Yard::builder().pool(pool(&toys)), Timestamp(0)).expect("starts");
+    let yard = test.yard();
     let mut handle = soon(yard.submit_task(Arc::new(task()))).await.expect("taken");
 
-    soon(toys.started(handle.id())).await;
+    soon(test.quiet()).await;
     let running = yard.running();
     assert_eq!(running.iter().map(|live| live.task.id).collect::<Vec<_>>(), [handle.id()]);
     toys.finish(handle.id(), value("42"));

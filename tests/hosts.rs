@@ -110,10 +110,12 @@ async fn waiters_learn_that_the_yard_broke() {
     let broken = Arc::new(AtomicBool::new(false));
     let clock = Brittle { clock: RealClock::start(), broken: Arc::clone(&broken) };
     let toys = Toys::by_hand(1, vec![echo()]);
-    let yard = Yard::builder().clock(Arc::new(clock), InFlight::default()).pool(pool(&toys));
+    let in_flight = InFlight::default();
+    let yard = Yard::builder().clock(Arc::new(clock), in_flight.clone()).pool(pool(&toys));
     let yard = yard.start().expect("starts");
     let mut handle = soon(yard.submit_task(Arc::new(task()))).await.expect("taken");
 
+    soon(in_flight.quiet()).await;
     broken.store(true, Ordering::Relaxed);
     let waiting = soon(yard.counts()).await;
 

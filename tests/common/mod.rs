@@ -46,7 +46,7 @@ pub(crate) fn pool(toys: &Toys) -> PoolSpec {
         min: 1,
         max: 1,
         names: Some(vec![echo()]),
-        drain_grace: Duration::from_secs(60),
+        drain_grace: Duration::from_mins(1),
         ..pool::Settings::default()
     };
     PoolSpec {
