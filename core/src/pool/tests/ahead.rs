@@ -197,3 +197,16 @@ fn a_pool_that_may_not_send_ahead_does_not() {
     script.dispatch(&task(1));
     script.takes(0, 0).capacity(1);
 }
+
+#[test]
+fn a_person_s_cancel_of_what_waits_stands_whatever_else_comes() {
+    for reasons in [[Reason::User, Reason::Expired], [Reason::Expired, Reason::User]] {
+        let mut script = opened();
+        script.run(1, &task(1));
+        let live = script.dispatch(&task(2));
+        for reason in reasons {
+            script.cancel(&live, reason);
+        }
+        script.forget().report(1, Report::Returned { id: TaskId(2) }).expect([&*ended(2, "Cancelled")]);
+    }
+}
