@@ -165,7 +165,9 @@ impl Edge for Desk {
 
     fn tell(&self, news: Vec<Happened>) {
         if self.news.receiver_count() > 0 {
-            news.into_iter().for_each(|happened| drop(self.news.send(happened)));
+            for happened in news {
+                drop(self.news.send(happened));
+            }
         }
     }
 }

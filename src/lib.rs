@@ -15,6 +15,8 @@ pub mod errors;
 pub mod producers;
 pub mod schedule;
 pub mod task_handle;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod yard;
 
 pub use builder::{Builder, PoolSpec};

@@ -136,7 +136,7 @@ impl Yard {
     /// One task as the board has it, if it is known.
     pub async fn get(&self, id: TaskId) -> Result<Option<TaskView>, AskError> {
         match self.ask(|reply| Event::Get { id, reply }).await? {
-            Answer::Task(task) => Ok(task),
+            Answer::Task(task) => Ok(task.map(|task| *task)),
             other => Err(misfit(other)),
         }
     }

@@ -13,10 +13,10 @@ use taskyard::core::store::{Filter, Refusal, RowState};
 use taskyard::core::task::{Due, Retry, Task};
 use taskyard::core::worker::WorkerEnd;
 use taskyard::core::{TaskId, board};
+use taskyard::testing::Toys;
 use taskyard::{
     AskError, CancelError, Closed, NoOutcome, NotTaken, PoolSpec, ScaleError, StartError, Yard, YardDown,
 };
-use taskyard_actors::testing::Toys;
 
 fn by_hand() -> Toys {
     Toys::by_hand(1, vec![echo()])

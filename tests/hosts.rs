@@ -9,10 +9,10 @@ use common::{echo, pool, soon, task, yard};
 use futures::future::LocalBoxFuture;
 use taskyard::core::dispatch::Outcome;
 use taskyard::core::{Now, Wakeup};
+use taskyard::testing::Toys;
 use taskyard::{AskError, Closed, NoOutcome, Yard, YardDown};
 use taskyard_actors::clock::{Clock, RealClock};
 use taskyard_actors::in_flight::{Flight, InFlight};
-use taskyard_actors::testing::Toys;
 
 fn instant() -> Toys {
     Toys::instant(1, vec![echo()])

@@ -10,8 +10,8 @@ use taskyard::core::TaskId;
 use taskyard::core::names::{Lane, Namespace, TaskName};
 use taskyard::core::pool;
 use taskyard::core::task::{Body, Due, KeyLimits, Priority, Task};
+use taskyard::testing::Toys;
 use taskyard::{PoolSpec, Yard};
-use taskyard_actors::testing::Toys;
 
 /// A task called `echo`, with an id of its own, due at once.
 pub(crate) fn task() -> Task {

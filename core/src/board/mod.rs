@@ -113,7 +113,7 @@ impl Board {
             Request::Promote { up_to } => self.promote(now, no, *up_to),
             Request::Cancel(filter) => self.cancel(no, filter),
             Request::Reschedule { id, due } => Answer::Rescheduled(self.reschedule(now, *id, *due)),
-            Request::Get(id) => Answer::Task(self.view(*id)),
+            Request::Get(id) => Answer::Task(self.view(*id).map(Box::new)),
             Request::List { filter, after, limit } => Answer::Tasks(self.list(filter, *after, *limit)),
             Request::Count => Answer::Counts(self.counts()),
             Request::Learn { pool, names } => {

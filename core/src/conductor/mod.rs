@@ -228,7 +228,7 @@ pub enum Answer {
     /// To a reschedule.
     Rescheduled(RescheduleResult),
     /// To a get.
-    Task(Option<TaskView>),
+    Task(Option<Box<TaskView>>),
     /// To a list.
     Tasks(Vec<TaskView>),
     /// To a count.

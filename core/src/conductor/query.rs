@@ -56,14 +56,14 @@ impl Conductor {
         &mut self,
         request: &Request,
         reply: Token,
-        view: Option<TaskView>,
+        view: Option<Box<TaskView>>,
         effects: &mut Vec<Effect>,
     ) {
         let Request::Get(id) = request else { return };
-        let answer = match view {
+        let answer = match view.map(|view| view.outcome) {
             None => Answer::Unknown(*id),
-            Some(TaskView { outcome: Some(outcome), .. }) => Answer::Outcome(*id, outcome),
-            Some(_) => return,
+            Some(Some(outcome)) => Answer::Outcome(*id, outcome),
+            Some(None) => return,
         };
         self.watchers.remove(*id, reply);
         effects.push(Effect::Answer(reply, answer));
