@@ -1,1 +1,5 @@
 //! x
+
+pub mod worker;
+
+pub use worker::{Launcher, Link, Reports};
