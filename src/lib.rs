@@ -9,14 +9,25 @@
 
 pub mod builder;
 pub mod config;
+pub mod context;
 pub mod control;
 mod desk;
 pub mod errors;
+pub mod handler;
+pub mod inline;
+mod local;
+pub mod payload;
+pub mod process;
 pub mod producers;
+mod protocol;
+pub mod registry;
 pub mod schedule;
+pub mod submit;
 pub mod task_handle;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod threads;
+pub mod worker;
 pub mod yard;
 
 pub use builder::{Builder, PoolSpec};

@@ -19,3 +19,5 @@ pub mod testing;
 pub mod thread;
 pub mod worker;
 pub mod workers;
+
+pub use worker::{Launcher, Link, Reports};

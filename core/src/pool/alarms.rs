@@ -10,7 +10,7 @@ use crate::time::Instant64;
 pub(super) enum Alarm {
     /// A task's time is up, or it did not heed that.
     Task(TaskId),
-    /// A worker did not do what it was told: get ready, or end.
+    /// A worker may not have done what it was told: get ready, start a task, or end.
     Worker(u32),
     /// A worker is too old.
     Age(u32),

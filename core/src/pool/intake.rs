@@ -44,6 +44,10 @@ impl Pool {
         self.last_order += 1;
         worker.sent.push_back((self.last_order, dispatch.id()));
         worker.enter(State::Busy, now.mono);
+        if worker.alarm.is_none() && self.settings.killable {
+            let look_at = now.mono + self.settings.ready_within;
+            self.alarms.set(Alarm::Worker(number), &mut worker.alarm, Some(look_at));
+        }
         self.crew.relist(number);
         let timeout = dispatch.task().timeout.or(self.settings.timeout);
         self.tell(number, Command::Run { live: dispatch.live.clone(), timeout }, effects);

@@ -92,9 +92,26 @@ impl Pool {
         let Some(worker) = self.crew.get_mut(number) else { return };
         worker.alarm = None;
         match worker.rung {
+            Rung::Calm if worker.was_ready => self.watch_start(now, number, effects),
             Rung::Calm => self.kill(now, number, Doom::Unready, effects),
             Rung::Asked => self.terminate(now, number, Doom::Ladder, effects),
             Rung::Term | Rung::Kill => self.kill(now, number, Doom::Ladder, effects),
+        }
+    }
+
+    /// Looks now and then whether a busy worker starts what it has slots for: time limits run from the start, so that one
+    /// that is frozen would keep a task for ever.
+    fn watch_start(&mut self, now: Now, number: u32, effects: &mut Vec<Effect>) {
+        let Some(worker) = self.crew.get_mut(number).filter(|worker| !worker.is_empty()) else { return };
+        let slots = worker.sent.iter().take(worker.concurrency as usize);
+        let unstarted = slots.filter_map(|(_, id)| self.held.get(id)).find(|held| held.started.is_none());
+        let within = self.settings.ready_within;
+        match unstarted {
+            Some(held) if held.sent.max(worker.last_done) + within <= now.mono => {
+                let what = format!("it did not start task {} within {within:?}", held.dispatch.id());
+                self.fault(now, number, what, effects);
+            }
+            _ => self.alarms.set(Alarm::Worker(number), &mut worker.alarm, Some(now.mono + within)),
         }
     }
 
@@ -123,14 +140,19 @@ impl Pool {
         } else {
             worker.doom.get_or_insert(doom);
         }
-        let again = std::mem::replace(&mut worker.rung, Rung::Kill) == Rung::Kill;
+        let before = std::mem::replace(&mut worker.rung, Rung::Kill);
         worker.enter(State::Stopping, now.mono);
         self.alarms.set(Alarm::Worker(number), &mut worker.alarm, None);
         self.crew.relist(number);
-        if !killable {
-            self.gone(now, number, "given up".into(), String::new(), effects);
-        } else if !again {
-            self.tell(number, Command::Signal(Signal::Kill), effects);
+        if killable {
+            if before < Rung::Kill {
+                self.tell(number, Command::Signal(Signal::Kill), effects);
+            }
+            return;
         }
+        if before < Rung::Asked {
+            self.tell(number, Command::Stop, effects);
+        }
+        self.gone(now, number, "given up".into(), String::new(), effects);
     }
 }

@@ -133,7 +133,7 @@ pub struct Settings {
     pub idle_for: Duration,
     /// How many idle workers are kept whatever the demand.
     pub spare: u32,
-    /// How long a worker may take to get ready.
+    /// How long a worker may take to get ready, and later to start a task for which it has a slot.
     pub ready_within: Duration,
     /// The time limit of tasks that have none of their own.
     pub timeout: Option<Duration>,

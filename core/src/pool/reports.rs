@@ -107,6 +107,11 @@ impl Pool {
             (None, WorkerEnd::Cancelled) => End::Failed(Failure::Error(gave_up())),
         };
         self.finish(held.dispatch, end, effects);
+        self.count_task(now, number, effects);
+    }
+
+    /// A worker is through with a task; it may have run enough of them.
+    fn count_task(&mut self, now: Now, number: u32, effects: &mut Vec<Effect>) {
         let Some(worker) = self.crew.get_mut(number) else { return };
         worker.done = worker.done.saturating_add(1);
         if self.settings.max_tasks.is_some_and(|max| worker.done >= max) {
@@ -135,11 +140,8 @@ impl Pool {
         if !worker.late.remove(&id) {
             return self.stray(now, number, id, effects);
         }
-        worker.done = worker.done.saturating_add(1);
-        if worker.late.is_empty() {
-            self.stuck -= 1;
-        }
-        self.settle(now, number, effects);
+        self.stuck -= usize::from(worker.late.is_empty());
+        self.count_task(now, number, effects);
     }
 
     fn stray(&mut self, now: Now, number: u32, id: TaskId, effects: &mut Vec<Effect>) {
@@ -160,7 +162,7 @@ impl Pool {
     }
 
     /// A worker that can't be trusted any more is killed at once.
-    fn fault(&mut self, now: Now, number: u32, what: String, effects: &mut Vec<Effect>) {
+    pub(super) fn fault(&mut self, now: Now, number: u32, what: String, effects: &mut Vec<Effect>) {
         self.counters.faults += 1;
         self.kill(now, number, Doom::Fault(what), effects);
     }

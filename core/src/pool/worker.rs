@@ -133,7 +133,7 @@ pub(super) struct Worker {
     pub(super) retiring: bool,
     pub(super) rung: Rung,
     pub(super) doom: Option<Doom>,
-    /// The next step of its own: ready in time, or the next rung.
+    /// The next look at it: whether it got ready, whether it starts what it was sent, or the next rung.
     pub(super) alarm: Option<Instant64>,
     /// When it last had a slot freed, as a running number: the most recent one is given the next task.
     pub(super) freed: u64,

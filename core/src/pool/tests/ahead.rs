@@ -59,14 +59,23 @@ fn a_slow_name_closes_the_credits_until_a_quick_task_ends() {
 fn runs_are_measured_from_the_end_of_the_task_before() {
     let mut script = opened();
     script.turn((1..=5).map(|id| dispatched(&task(id).live())));
-    // All five in one batch of reports, 3.9 ms after they were sent: 0.78 ms each in the mean, 3.9 the first.
-    script.at_micros(3_900);
-    script.turn((1..=5).map(|id| Event::Worker {
-        worker: 1,
-        report: Report::Done { id: TaskId(id), end: WorkerEnd::Succeeded("1".into()) },
-    }));
+    // Each ran for 0.9 ms, though the last one ended 4.5 ms after it was sent.
+    (1..=5u32).for_each(|id| _ = script.at_micros(i64::from(id) * 900).done(1, id.into()));
     script.dispatch(&task(6));
-    script.takes(4, 0);
+    script.takes(4, 0).forget().dispatch(&task(7));
+    script.expect(["1 run 7"]);
+}
+
+#[test]
+fn reports_that_come_in_one_batch_are_measured_together() {
+    let mut script = opened();
+    script.turn((1..=5).map(|id| dispatched(&task(id).live())));
+    // 4.5 ms for five.
+    script.at_micros(4_500);
+    (1..=5).for_each(|id| _ = script.started(1, id).done(1, id));
+    script.dispatch(&task(6));
+    script.takes(4, 0).forget().dispatch(&task(7));
+    script.expect(["1 run 7"]);
 }
 
 #[test]
@@ -187,4 +196,17 @@ fn a_pool_that_may_not_send_ahead_does_not() {
     open_ahead(&mut script, 1);
     script.dispatch(&task(1));
     script.takes(0, 0).capacity(1);
+}
+
+#[test]
+fn a_person_s_cancel_of_what_waits_stands_whatever_else_comes() {
+    for reasons in [[Reason::User, Reason::Expired], [Reason::Expired, Reason::User]] {
+        let mut script = opened();
+        script.run(1, &task(1));
+        let live = script.dispatch(&task(2));
+        for reason in reasons {
+            script.cancel(&live, reason);
+        }
+        script.forget().report(1, Report::Returned { id: TaskId(2) }).expect([&*ended(2, "Cancelled")]);
+    }
 }

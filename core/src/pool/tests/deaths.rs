@@ -102,6 +102,17 @@ fn a_dispatch_that_meets_a_dead_worker_goes_back() {
 }
 
 #[test]
+fn a_worker_that_does_not_start_what_it_was_sent_is_killed() {
+    let mut script = Script::with_ready(settings(1, 1), 1);
+    script.run(1, &task(1));
+    script.at(20_000).done(1, 1).dispatch(&task(2));
+    script.forget().at(59_999).expect([]);
+    script.at(60_000).expect(["1 Kill"]).exited(1, "signal 9");
+    let status = "it did not start task 00000000-0000-0000-0000-000000000002 within 30s";
+    script.expect([&*lost(2, status), "2 launch"]);
+}
+
+#[test]
 fn counters_tell_what_was_seen() {
     let mut script = Script::with_ready(settings(1, 1), 1);
     script.run(1, &task(1));

@@ -7,6 +7,7 @@ mod drain;
 mod names;
 mod retirement;
 mod scale;
+mod soak;
 mod starts;
 mod threads;
 mod timeouts;

@@ -12,6 +12,14 @@ fn a_pool_that_does_not_know_its_names_starts_one_worker_to_learn_them() {
 }
 
 #[test]
+fn one_worker_is_tried_before_the_others_are_started() {
+    let mut script = Script::new(Settings { names: None, ..settings(3, 4) });
+    script.expect(["1 launch"]);
+    script.ready(1, 1, 0);
+    script.expect([r#"learned ["t"]"#, r#"known ["t"]"#, "2 launch", "3 launch"]);
+}
+
+#[test]
 fn names_are_said_again_only_if_one_is_new() {
     let mut script = Script::new(settings(2, 2));
     script.expect([r#"learned ["t"]"#, r#"known ["t"]"#, "1 launch", "2 launch"]);

@@ -1,0 +1,85 @@
+//! What the machines cost without actors: `cargo bench -p taskyard-core --bench machines`.
+//!
+//! Prints tasks a second from submit to outcome through all machines on the wiring, and what a task costs with few and
+//! with many held, as ratios of the same run.
+
+mod local;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use local::{Local, task};
+use taskyard_core::conductor::{Event, Submission};
+use taskyard_core::task::{Due, Key, KeyLimits, Task};
+
+const BATCH: usize = 256;
+
+fn submission(tasks: Vec<Arc<Task>>) -> Event {
+    Event::Submit(Submission { tasks, reply: 1, watch: Some(2), inside: false })
+}
+
+/// Tasks a second from submit to outcome.
+fn pipeline(total: usize) -> f64 {
+    let mut yard = Local::new(BATCH as u32);
+    let batches: Vec<Vec<_>> = (0..total / BATCH)
+        .map(|batch| (0..BATCH).map(|n| task((batch * BATCH + n) as u64, |_| {})).collect())
+        .collect();
+    let start = Instant::now();
+    for batch in batches {
+        yard.tell(submission(batch));
+    }
+    assert_eq!(yard.outcomes, total / BATCH * BATCH);
+    total as f64 / start.elapsed().as_secs_f64()
+}
+
+/// Nanoseconds a task for what `change` makes of it, with `held` such tasks held already.
+fn held(held: usize, probes: usize, change: impl Fn(u64, &mut Task)) -> f64 {
+    let mut yard = Local::new(1);
+    let make = |from: usize, count: usize| -> Vec<Arc<Task>> {
+        (from..from + count).map(|n| task(n as u64, |task| change(n as u64, task))).collect()
+    };
+    for from in (0..held).step_by(BATCH) {
+        yard.tell(submission(make(from, BATCH.min(held - from))));
+    }
+    let batches: Vec<_> = (0..probes / BATCH).map(|batch| make(held + batch * BATCH, BATCH)).collect();
+    let start = Instant::now();
+    for batch in batches {
+        yard.tell(submission(batch));
+    }
+    start.elapsed().as_nanos() as f64 / probes as f64
+}
+
+fn compare(what: &str, few: usize, many: usize, change: impl Fn(u64, &mut Task)) {
+    let probes = 20 * BATCH;
+    let median = |count: usize| {
+        let mut runs: Vec<f64> = (0..5).map(|_| held(count, probes, &change)).collect();
+        runs.sort_by(f64::total_cmp);
+        runs[2]
+    };
+    let (small, large) = (median(few), median(many));
+    println!(
+        "{what:<42} {few:>6} held {small:>6.0} ns   {many:>8} held {large:>6.0} ns   ratio {:.2}",
+        large / small
+    );
+}
+
+fn main() {
+    let mut rates: Vec<f64> = (0..5).map(|_| pipeline(500 * BATCH)).collect();
+    rates.sort_by(f64::total_cmp);
+    println!("submit to outcome, all machines: {:.2} million tasks a second (median of 5)", rates[2] / 1e6);
+    compare("parked on the board", 1_000, 1_000_000, |n, task| {
+        task.due = Due::In(Duration::from_secs(1_000 + n % 100_000));
+    });
+    compare("held by the Delayer", 1_000, 100_000, |n, task| {
+        task.due = Due::In(Duration::from_millis(1_000 + n % 900))
+    });
+    compare("serial, each with a key of its own", 1_000, 100_000, |n, task| {
+        task.key = Some(Key(u128::from(n)));
+        task.limits = KeyLimits::SERIAL;
+    });
+    compare("serial, all with one key", 1_000, 100_000, |_, task| {
+        task.key = Some(Key(7));
+        task.limits = KeyLimits::SERIAL;
+    });
+    compare("queued", 1_000, 100_000, |_, _| {});
+}

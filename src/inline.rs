@@ -1,0 +1,29 @@
+//! Inline pools: async handlers, many at once, on a thread of the pool's own. For work that waits and never blocks.
+
+use std::sync::Arc;
+
+use taskyard_actors::{Launcher, Link, Reports};
+use taskyard_core::id::WorkerId;
+
+use crate::context::Calls;
+use crate::local::Crew;
+use crate::registry::{Options, Registry};
+
+/// Launches the worker of an inline pool (such a pool has one).
+///
+/// Tasks that were told to end are dropped at SIGTERM's place in the kill ladder, all tasks at SIGKILL's. A handler that
+/// blocks its thread defeats both, until it returns.
+pub struct InlineLauncher(Crew);
+
+impl InlineLauncher {
+    /// A worker that runs tasks of `registry`, up to `options.concurrency` at once.
+    pub fn new(registry: Registry, options: Options, calls: Arc<dyn Calls>) -> Self {
+        Self(Crew { registry, calls, options, droppable: true })
+    }
+}
+
+impl Launcher for InlineLauncher {
+    fn launch(&mut self, _: WorkerId, name: &str, reports: Reports) -> Box<dyn Link> {
+        self.0.start(name, reports)
+    }
+}

@@ -1,0 +1,73 @@
+//! Workers inside this process, each a thread with a runtime of its own: what `inline` and `blocking` pools share. Which
+//! of the two it is only decides whether running tasks can be dropped.
+
+mod link;
+mod shift;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use taskyard_actors::{Link, Reports};
+use taskyard_core::TaskId;
+use taskyard_core::live::Progress;
+use taskyard_core::worker::Report;
+
+use crate::context::{CallError, Calls, Host};
+use crate::registry::{Options, Registry};
+use link::{Desk, LocalLink};
+
+/// What the workers of one pool have in common.
+#[derive(Clone)]
+pub(crate) struct Crew {
+    pub(crate) registry: Registry,
+    pub(crate) calls: Arc<dyn Calls>,
+    pub(crate) options: Options,
+    /// Whether running tasks can be dropped: they are async and never block for long.
+    pub(crate) droppable: bool,
+}
+
+impl Crew {
+    /// Starts a worker.
+    pub(crate) fn start(&self, name: &str, reports: Reports) -> Box<dyn Link> {
+        let desk = Arc::new(Desk::default());
+        let (crew, at, told) = (self.clone(), Arc::clone(&desk), reports.clone());
+        let started = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            let end = shift::work(&crew, &at, &told);
+            let status = end.map_or_else(|error| could_not_start(&error), |()| "ended".into());
+            told.send(Report::Exited { status, output: String::new() });
+        });
+        if let Err(error) = started {
+            reports.send(Report::Exited { status: could_not_start(&error), output: String::new() });
+        }
+        Box::new(LocalLink::new(desk, reports, self.droppable))
+    }
+}
+
+fn could_not_start(error: &std::io::Error) -> String {
+    format!("could not be started: {error}")
+}
+
+/// Hosts the handlers of a worker in this process.
+struct InHouse {
+    desk: Arc<Desk>,
+    calls: Arc<dyn Calls>,
+}
+
+impl Host for InHouse {
+    fn progress(&self, id: TaskId, progress: Progress) {
+        self.desk.progress(id, progress);
+    }
+
+    fn call(
+        &self,
+        from: TaskId,
+        command: String,
+        data: Value,
+    ) -> futures::future::BoxFuture<'static, Result<Value, CallError>> {
+        let answer = self.calls.call(from, command, data);
+        Box::pin(async move { answer.await.map_err(CallError::Refused) })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

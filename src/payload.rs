@@ -1,0 +1,110 @@
+//! How a payload becomes a task's arguments and back: an object travels as `kwargs`, anything else as `args: [payload]`.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A payload as the arguments of a task.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arguments {
+    /// A struct or map: the named arguments.
+    Kwargs(serde_json::Map<String, Value>),
+    /// Anything else: the positional arguments, one.
+    Args(Value),
+}
+
+/// The arguments that carry `payload`. Fails if it is no JSON (a map whose keys are not text, say).
+pub fn encode(payload: &impl Serialize) -> Result<Arguments, serde_json::Error> {
+    Ok(match serde_json::to_value(payload)? {
+        Value::Object(object) => Arguments::Kwargs(object),
+        value => Arguments::Args(value),
+    })
+}
+
+/// The payload that JSON texts of `args` and `kwargs` carry.
+///
+/// One positional argument is the payload; several are the fields of a struct or tuple in their order, which is what
+/// other producers send. With neither, a payload without content is meant as well (`struct Ping;`).
+pub fn decode<T: DeserializeOwned>(args: &str, kwargs: &str) -> Result<T, String> {
+    let (no_args, no_kwargs) = (is_empty(args, '[', ']'), is_empty(kwargs, '{', '}'));
+    match (no_args, no_kwargs) {
+        (true, true) => from_text(kwargs).or_else(|error| from_text("null").map_err(|_| error)),
+        (true, false) => from_text(kwargs),
+        (false, true) => positional(args),
+        (false, false) => Err("a task of this kind takes either args or kwargs, not both".into()),
+    }
+}
+
+fn positional<T: DeserializeOwned>(args: &str) -> Result<T, String> {
+    let each: Vec<&serde_json::value::RawValue> = parsed(args)?;
+    match each[..] {
+        [only] => from_text(only.get()),
+        _ => from_text(args),
+    }
+}
+
+fn parsed<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    parsed(text)
+}
+
+fn is_empty(text: &str, open: char, close: char) -> bool {
+    let inside = text.trim().strip_prefix(open).and_then(|text| text.strip_suffix(close));
+    inside.is_some_and(|inside| inside.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use std::fmt::Debug;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Mail {
+        to: String,
+        copies: u32,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Ping;
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Pair(u32, String);
+
+    #[track_caller]
+    fn round<T: Serialize + DeserializeOwned + PartialEq + Debug>(payload: &T) {
+        let (args, kwargs) = match encode(payload).unwrap() {
+            Arguments::Kwargs(kwargs) => ("[]".into(), Value::Object(kwargs).to_string()),
+            Arguments::Args(value) => (Value::Array(vec![value]).to_string(), "{}".into()),
+        };
+        assert_eq!(decode::<T>(&args, &kwargs).as_ref(), Ok(payload), "{args} {kwargs}");
+    }
+
+    #[test]
+    fn every_shape_of_payload_comes_back() {
+        round(&Mail { to: "😀\0".into(), copies: 2 });
+        round(&Ping);
+        round(&Pair(1, "x".into()));
+        round(&vec![1, 2, 3]);
+        round(&Vec::<u32>::new());
+        round(&"text".to_owned());
+        round(&std::collections::BTreeMap::<String, u32>::new());
+    }
+
+    #[test]
+    fn several_positional_arguments_are_fields_in_order() {
+        assert_eq!(decode(r#"["a", 3]"#, "{ }"), Ok(Mail { to: "a".into(), copies: 3 }));
+    }
+
+    #[test]
+    fn a_task_without_arguments_is_a_payload_without_content() {
+        assert_eq!(decode(" [ ] ", "{}"), Ok(Ping));
+        assert!(decode::<Mail>("[]", "{}").unwrap_err().contains("missing field"));
+    }
+
+    #[test]
+    fn both_kinds_of_arguments_are_refused() {
+        assert!(decode::<Mail>("[1]", r#"{"to":"a"}"#).unwrap_err().contains("not both"));
+    }
+}
