@@ -49,7 +49,7 @@ pub struct Pool {
 }
 
 enum Kind {
-    Process(ProcessSettings),
+    Process(Box<ProcessSettings>),
     Blocking,
     Inline,
     Custom(MakeLauncher),
@@ -74,7 +74,7 @@ impl Pool {
     pub fn process(name: impl Into<String>) -> Self {
         let name = name.into();
         let settings = ProcessSettings::new(name.clone(), Program::OwnBinary);
-        Self::of(name, Kind::Process(settings))
+        Self::of(name, Kind::Process(Box::new(settings)))
     }
 
     /// Workers that are processes of another program, which speaks the worker protocol. Searched in `PATH` if `program`
@@ -87,7 +87,7 @@ impl Pool {
         let args = args.into_iter().map(Into::into).collect();
         let (name, program) = (name.into(), Program::Command { program: program.into(), args });
         let settings = ProcessSettings::new(name.clone(), program);
-        Self::of(name, Kind::Process(settings))
+        Self::of(name, Kind::Process(Box::new(settings)))
     }
 
     /// Workers that are threads, for handlers that block and need no process of their own. A thread can't be killed.
@@ -278,7 +278,7 @@ impl Pool {
                 process.options = process.options.or(Some(options));
                 let thread = around.thread.cloned();
                 let thread = thread.map_or_else(LauncherThread::start, Ok).map_err(StartError::Thread)?;
-                Box::new(|| Box::new(ProcessLauncher::new(process, thread, calls)))
+                Box::new(|| Box::new(ProcessLauncher::new(*process, thread, calls)))
             }
             Kind::Blocking => {
                 self.settings.killable = false;

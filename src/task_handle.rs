@@ -57,12 +57,6 @@ impl TaskHandle {
         Self { yard, accepted, outcome: Waiting::Still(outcome), output: PhantomData }
     }
 
-    /// The same task, whose values are read as an `O`.
-    pub fn typed<O>(self) -> TaskHandle<O> {
-        let Self { yard, accepted, outcome, output: PhantomData } = self;
-        TaskHandle { yard, accepted, outcome, output: PhantomData }
-    }
-
     /// Waits until the task has ended for good, after all its attempts. Can be dropped and called again.
     pub async fn outcome(&mut self) -> Result<Outcome, NoOutcome> {
         self.ended().await
@@ -78,6 +72,12 @@ impl<O: DeserializeOwned> TaskHandle<O> {
 }
 
 impl<O> TaskHandle<O> {
+    /// The same task, whose value is read as a `P`.
+    pub fn typed<P>(self) -> TaskHandle<P> {
+        let Self { yard, accepted, outcome, output: PhantomData } = self;
+        TaskHandle { yard, accepted, outcome, output: PhantomData }
+    }
+
     /// The task's id.
     pub fn id(&self) -> TaskId {
         self.accepted.id
@@ -113,10 +113,7 @@ impl<O> TaskHandle<O> {
 
 impl<O> fmt::Debug for TaskHandle<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskHandle")
-            .field("accepted", &self.accepted)
-            .field("outcome", &self.outcome)
-            .finish()
+        f.debug_struct("TaskHandle").field("accepted", &self.accepted).finish_non_exhaustive()
     }
 }
 
@@ -152,12 +149,6 @@ impl BatchHandle {
         Self::new(yard, Arc::default(), mpsc::unbounded_channel().1)
     }
 
-    /// The same tasks, whose values are read as an `O`.
-    pub fn typed<O>(self) -> BatchHandle<O> {
-        let Self { yard, ids, left, ended, ready, output: PhantomData } = self;
-        BatchHandle { yard, ids, left, ended, ready, output: PhantomData }
-    }
-
     /// The next task that ends; `None` after the last one.
     pub async fn next(&mut self) -> Result<Option<Ended>, YardDown> {
         self.next_end().await
@@ -191,6 +182,12 @@ impl<O: DeserializeOwned> BatchHandle<O> {
 }
 
 impl<O> BatchHandle<O> {
+    /// The same tasks, whose values are read as a `P`.
+    pub fn typed<P>(self) -> BatchHandle<P> {
+        let Self { yard, ids, left, ended, ready, output: PhantomData } = self;
+        BatchHandle { yard, ids, left, ended, ready, output: PhantomData }
+    }
+
     /// The ids of those that were taken in, in the order of submission.
     pub fn ids(&self) -> &[TaskId] {
         &self.ids
