@@ -4,8 +4,13 @@
 //! A [`Yard`] is built with [`Yard::builder`], runs on a thread of its own beside whatever runtime the host has (tokio,
 //! actix, actix-web, or none), and is spoken to through its handle, which can be cloned and sent anywhere.
 //!
-//! - [`yard`]: the handle · [`builder`] how it is set up · [`task_handle`] what follows a task
+//! - [`handler`]: what a kind of task is · [`context`] what it sees of the yard · [`registry`] those that a binary has
+//! - [`pool`]: who runs tasks, set up · [`process`] [`threads`] [`inline`] its kinds · [`worker`] what a worker process is
+//! - [`builder`]: how a yard is set up · [`yard`] the handle
+//! - [`draft`]: a task being written · [`submit`] how it gets in · [`task_handle`] what follows it
 //! - [`errors`]: what can go wrong, each with what to do
+//! - [`config`]: a yard set up by a file · [`schedule`] [`producers`] where its tasks come from · [`control`] commands
+//! - [`testing`]: a yard for tests
 
 pub mod builder;
 mod calls;

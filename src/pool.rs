@@ -275,7 +275,9 @@ impl Pool {
         let (registry, in_flight) = (around.registry.clone(), around.in_flight.cloned());
         let launcher: Box<dyn FnOnce() -> Box<dyn Launcher> + Send> = match self.kind {
             Kind::Process(mut process) => {
-                process.options = process.options.or(Some(options));
+                // What nobody said here is for the workers' own registry to say.
+                let said = self.concurrency.is_some() || self.ahead.is_some();
+                process.options = said.then_some(options);
                 let thread = around.thread.cloned();
                 let thread = thread.map_or_else(LauncherThread::start, Ok).map_err(StartError::Thread)?;
                 Box::new(|| Box::new(ProcessLauncher::new(*process, thread, calls)))
@@ -364,7 +366,7 @@ impl From<PoolSpec> for Pool {
 /// A pool of a configuration.
 impl From<PoolSettings> for Pool {
     fn from(configured: PoolSettings) -> Self {
-        let PoolSettings { name, kind, command, patterns, retry, machine, .. } = configured;
+        let PoolSettings { name, kind, command, patterns, concurrency, retry, machine, .. } = configured;
         let mut pool = match (kind, command) {
             (ConfigKind::Process, None) => Self::process(name),
             (ConfigKind::Process, Some(command)) => {
@@ -380,7 +382,7 @@ impl From<PoolSettings> for Pool {
             pool = pool.memory_limit(bytes);
         }
         pool.patterns = patterns.iter().map(ToString::to_string).collect();
-        pool.concurrency = (machine.concurrency > 1).then_some(machine.concurrency);
+        pool.concurrency = concurrency;
         pool.ahead = (!machine.send_ahead).then_some(0);
         Self { settings: pool::Settings { killable: true, ..machine }, retry, ..pool }
     }

@@ -1,5 +1,7 @@
 //! For tests of applications: a whole yard in memory, on a clock that the test turns, which says when it is quiet. Real
-//! handlers run in it, or toys whose tasks a test ends by hand. The guide is `docs/testing.md`.
+//! handlers run in it, or toys whose tasks a test ends by hand.
+//!
+#![doc = include_str!("../../docs/testing.md")]
 
 mod stage;
 
