@@ -15,9 +15,10 @@ use taskyard_core::task::Task;
 use taskyard_core::wire::{Rejected, parse_task};
 
 use crate::context::{CallError, Context};
-use crate::draft::{Draft, Named, Payload};
+use crate::draft::Draft;
 use crate::errors::{NotTaken, SubmitError};
 use crate::ids::fresh_id;
+use crate::payload::{Named, Payload};
 use crate::registry::Registry;
 use crate::task_handle::{BatchHandle, TaskHandle, Untyped};
 use crate::yard::Yard;
