@@ -124,7 +124,7 @@ impl<'a> Fields<'a> {
     fn end(self) -> Result<WorkerEnd, String> {
         match self.outcome.as_deref() {
             Some("succeeded") => Ok(WorkerEnd::Succeeded(self.value.map_or("null", RawValue::get).into())),
-            Some("failed") => Ok(WorkerEnd::Failed(needed(self.error, "error")?)),
+            Some("failed") => Ok(WorkerEnd::Failed(Box::new(needed(self.error, "error")?))),
             Some("cancelled") => Ok(WorkerEnd::Cancelled),
             Some("snooze") => {
                 let seconds = needed(self.seconds, "seconds")?;
@@ -267,7 +267,12 @@ mod tests {
         ends(&WorkerEnd::Cancelled);
         ends(&WorkerEnd::Snoozed(Duration::from_millis(1500)));
         let (kind, message) = ("io".into(), "no \"such\"\nfile\0".into());
-        ends(&WorkerEnd::Failed(TaskError { kind, message, trace: Some("a\nb".into()), retry: false }));
+        ends(&WorkerEnd::Failed(Box::new(TaskError {
+            kind,
+            message,
+            trace: Some("a\nb".into()),
+            retry: false,
+        })));
     }
 
     #[test]

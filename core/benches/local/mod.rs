@@ -1,6 +1,5 @@
 //! All machines in one place, mail carried at once, workers that succeed at once (or never, with one slot).
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use taskyard_core::task::{Body, Due, KeyLimits, Priority, Task};
 use taskyard_core::time::{Instant64, Timestamp};
 use taskyard_core::wiring::Mail;
 use taskyard_core::worker::{Command, Report, WorkerEnd};
-use taskyard_core::{Machine, Now, TaskId};
+use taskyard_core::{Machine, Now, TaskId, blocker, delayer, in_progress, queuer};
 
 const POOL: PoolId = PoolId(0);
 const NOW: Now = Now { mono: Instant64(1), wall: Timestamp(1_700_000_000_000_000) };
@@ -50,9 +49,7 @@ pub(crate) struct Local {
     in_progress: InProgress,
     queuer: Queuer,
     pool: Pool,
-    mail: VecDeque<Mail>,
-    succeeds: bool,
-    pub(crate) outcomes: usize,
+    mail: Waiting,
 }
 
 impl Local {
@@ -84,48 +81,71 @@ impl Local {
             in_progress: InProgress::default(),
             queuer: Queuer::new(router),
             pool: Pool::new(POOL, settings),
-            mail: VecDeque::new(),
-            succeeds: slots > 1,
-            outcomes: 0,
+            mail: Waiting { succeeds: slots > 1, ..Waiting::default() },
         };
         let mut effects = Vec::new();
         local.pool.start(NOW, &mut effects);
-        local.mail.extend(effects.into_iter().map(Mail::from));
+        effects.into_iter().for_each(|effect| local.mail.post(effect.into()));
         let report = Report::Ready { concurrency: slots, ahead: 0, names };
-        local.mail.push_back(Mail::Pool(POOL, pool::Event::Worker { worker: 1, report }));
+        local.mail.post(Mail::Pool(POOL, pool::Event::Worker { worker: 1, report }));
         local.carry();
         local
     }
 
     pub(crate) fn tell(&mut self, event: conductor::Event) {
-        self.mail.push_back(Mail::Conductor(event));
+        self.mail.conductor.push(event);
         self.carry();
     }
 
-    /// Turns are ended when the mail for a machine runs out, as a batch of mail ends one in an actor.
+    /// Machine by machine a turn with all mail that waits for it, as the actors do.
     fn carry(&mut self) {
-        loop {
-            while let Some(mail) = self.mail.pop_front() {
-                self.deliver(mail);
-            }
-            turn(&mut self.mail, |effects| self.conductor.end_turn(NOW, effects));
-            turn(&mut self.mail, |effects| self.queuer.end_turn(NOW, effects));
-            turn(&mut self.mail, |effects| self.pool.end_turn(NOW, effects));
-            if self.mail.is_empty() {
-                return;
-            }
+        let out = &mut self.mail;
+        while !out.is_empty() {
+            turn(out, |mail| &mut mail.conductor, &mut self.conductor);
+            turn(out, |mail| &mut mail.delayer, &mut self.delayer);
+            turn(out, |mail| &mut mail.blocker, &mut self.blocker);
+            turn(out, |mail| &mut mail.queuer, &mut self.queuer);
+            turn(out, |mail| &mut mail.pool, &mut self.pool);
+            turn(out, |mail| &mut mail.in_progress, &mut self.in_progress);
         }
     }
 
-    fn deliver(&mut self, mail: Mail) {
-        let out = &mut self.mail;
+    pub(crate) fn outcomes(&self) -> usize {
+        self.mail.outcomes
+    }
+}
+
+/// What waits for whom.
+#[derive(Default)]
+struct Waiting {
+    conductor: Vec<conductor::Event>,
+    delayer: Vec<delayer::Event>,
+    blocker: Vec<blocker::Event>,
+    in_progress: Vec<in_progress::Event>,
+    queuer: Vec<queuer::Event>,
+    pool: Vec<pool::Event>,
+    succeeds: bool,
+    outcomes: usize,
+}
+
+impl Waiting {
+    fn is_empty(&self) -> bool {
+        self.conductor.is_empty()
+            && self.delayer.is_empty()
+            && self.blocker.is_empty()
+            && self.in_progress.is_empty()
+            && self.queuer.is_empty()
+            && self.pool.is_empty()
+    }
+
+    fn post(&mut self, mail: Mail) {
         match mail {
-            Mail::Conductor(event) => turn(out, |effects| self.conductor.handle(NOW, event, effects)),
-            Mail::Delayer(event) => turn(out, |effects| self.delayer.handle(NOW, event, effects)),
-            Mail::Blocker(event) => turn(out, |effects| self.blocker.handle(NOW, event, effects)),
-            Mail::InProgress(event) => turn(out, |effects| self.in_progress.handle(NOW, event, effects)),
-            Mail::Queuer(event) => turn(out, |effects| self.queuer.handle(NOW, event, effects)),
-            Mail::Pool(_, event) => turn(out, |effects| self.pool.handle(NOW, event, effects)),
+            Mail::Conductor(event) => self.conductor.push(event),
+            Mail::Delayer(event) => self.delayer.push(event),
+            Mail::Blocker(event) => self.blocker.push(event),
+            Mail::InProgress(event) => self.in_progress.push(event),
+            Mail::Queuer(event) => self.queuer.push(event),
+            Mail::Pool(_, event) => self.pool.push(event),
             Mail::Worker(worker, Command::Run { live, .. }) if self.succeeds => {
                 self.succeed(worker, live.task.id)
             }
@@ -137,13 +157,27 @@ impl Local {
     fn succeed(&mut self, worker: WorkerId, id: TaskId) {
         let null: Arc<str> = "null".into();
         for report in [Report::Started { id }, Report::Done { id, end: WorkerEnd::Succeeded(null) }] {
-            self.mail.push_back(Mail::Pool(POOL, pool::Event::Worker { worker: worker.number, report }));
+            self.pool.push(pool::Event::Worker { worker: worker.number, report });
         }
     }
 }
 
-fn turn<E: Into<Mail>>(mail: &mut VecDeque<Mail>, step: impl FnOnce(&mut Vec<E>)) {
-    let mut effects = Vec::new();
-    step(&mut effects);
-    mail.extend(effects.into_iter().map(Into::into));
+fn turn<M: Machine>(
+    waiting: &mut Waiting,
+    queue: impl Fn(&mut Waiting) -> &mut Vec<M::Event>,
+    machine: &mut M,
+) where
+    M::Effect: Into<Mail>,
+{
+    let mut events = std::mem::take(queue(waiting));
+    if events.is_empty() {
+        return;
+    }
+    let mut effects = Vec::with_capacity(events.len());
+    for event in events.drain(..) {
+        machine.handle(NOW, event, &mut effects);
+    }
+    machine.end_turn(NOW, &mut effects);
+    *queue(waiting) = events;
+    effects.into_iter().for_each(|effect| waiting.post(effect.into()));
 }

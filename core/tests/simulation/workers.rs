@@ -172,6 +172,6 @@ fn finish(
     }
 }
 
-fn error(retry: bool) -> TaskError {
-    TaskError { kind: "drawn".into(), message: "by the seed".into(), trace: None, retry }
+fn error(retry: bool) -> Box<TaskError> {
+    Box::new(TaskError { kind: "drawn".into(), message: "by the seed".into(), trace: None, retry })
 }

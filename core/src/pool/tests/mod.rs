@@ -255,7 +255,12 @@ fn dispatched(live: &Arc<Live>) -> Event {
 }
 
 fn failed(kind: &str) -> WorkerEnd {
-    WorkerEnd::Failed(TaskError { kind: kind.into(), message: "no".into(), trace: None, retry: true })
+    WorkerEnd::Failed(Box::new(TaskError {
+        kind: kind.into(),
+        message: "no".into(),
+        trace: None,
+        retry: true,
+    }))
 }
 
 fn line(effect: &Effect) -> String {
