@@ -8,7 +8,7 @@ mod local;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use local::{Local, task};
+use local::{Local, lane, task};
 use taskyard_core::conductor::{Event, Submission};
 use taskyard_core::task::{Due, Key, KeyLimits, Task};
 
@@ -21,22 +21,24 @@ fn submission(tasks: Vec<Arc<Task>>) -> Event {
 /// Tasks a second from submit to outcome. Each batch is made right before it is submitted, outside of the time taken.
 fn pipeline(batches: usize) -> f64 {
     let mut yard = Local::new(BATCH as u32);
+    let lane = lane();
     let mut spent = Duration::ZERO;
     for batch in 0..batches {
-        let tasks = (0..BATCH).map(|n| task((batch * BATCH + n) as u64, |_| {})).collect();
+        let tasks = (0..BATCH).map(|n| task(&lane, (batch * BATCH + n) as u64, |_| {})).collect();
         let start = Instant::now();
         yard.tell(submission(tasks));
         spent += start.elapsed();
     }
-    assert_eq!(yard.outcomes(), batches * BATCH);
+    assert_eq!(yard.outcomes, batches * BATCH);
     (batches * BATCH) as f64 / spent.as_secs_f64()
 }
 
 /// Nanoseconds a task for what `change` makes of it, with `held` such tasks held already.
 fn held(held: usize, probes: usize, change: impl Fn(u64, &mut Task)) -> f64 {
     let mut yard = Local::new(1);
+    let lane = lane();
     let make = |from: usize, count: usize| -> Vec<Arc<Task>> {
-        (from..from + count).map(|n| task(n as u64, |task| change(n as u64, task))).collect()
+        (from..from + count).map(|n| task(&lane, n as u64, |task| change(n as u64, task))).collect()
     };
     for from in (0..held).step_by(BATCH) {
         yard.tell(submission(make(from, BATCH.min(held - from))));

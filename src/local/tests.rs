@@ -14,7 +14,7 @@ use crate::handler::HandlerError;
 /// A dispatch of a task without anything special.
 pub(crate) fn live(id: u128, name: &str, args: &str, kwargs: &str) -> Arc<Live> {
     let name: TaskName = name.parse().unwrap();
-    let lane = Lane { namespace: Namespace::of_task(&name).unwrap(), name };
+    let lane = Arc::new(Lane { namespace: Namespace::of_task(&name).unwrap(), name });
     let body =
         Body::new(format!("{args}{kwargs}").into(), 0..args.len(), args.len()..args.len() + kwargs.len());
     let task = Task {

@@ -152,7 +152,7 @@ impl Conductor {
         }
         match posted {
             Posted::Claimed(claimed) => {
-                self.begin(now, *claimed, effects);
+                self.begin(now, claimed, effects);
                 accepted(None)
             }
             Posted::Kept(_) => accepted(None),

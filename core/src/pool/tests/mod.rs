@@ -76,7 +76,7 @@ impl Like {
         let name = name(self.name);
         let task = Task {
             id: TaskId(self.id),
-            lane: Lane { namespace: "ns".parse().unwrap(), name },
+            lane: Arc::new(Lane { namespace: "ns".parse().unwrap(), name }),
             body: Body::new("{}".into(), 0..0, 0..0).unwrap(),
             due: Due::Now,
             expires: None,
