@@ -119,7 +119,7 @@ impl Yard {
 
     /// Cancels all tasks that the filter picks; the answers say what became of each. A running task is told to end.
     pub async fn cancel(&self, filter: Filter) -> Result<Vec<(TaskId, CancelAnswer)>, CancelError> {
-        match self.ask(|reply| Event::Cancel { filter, reply }).await? {
+        match self.ask(|reply| Event::Cancel { filter: Box::new(filter), reply }).await? {
             Answer::Cancelled(answers) => Ok(answers?),
             other => Err(misfit(other).into()),
         }
@@ -144,7 +144,7 @@ impl Yard {
     /// Unfinished tasks in order of arrival: at most `limit` that the filter picks, after the sequence `after` (0: from
     /// the first; then the last one seen).
     pub async fn list(&self, filter: Filter, after: u64, limit: usize) -> Result<Vec<TaskView>, AskError> {
-        match self.ask(|reply| Event::List { filter, after, limit, reply }).await? {
+        match self.ask(|reply| Event::List { filter: Box::new(filter), after, limit, reply }).await? {
             Answer::Tasks(tasks) => Ok(tasks),
             other => Err(misfit(other)),
         }

@@ -199,14 +199,13 @@ impl Ledger {
 
     /// The dispatch ended: it uses no budget any more.
     pub(super) fn settling(&mut self, name: DispatchName, after: After) {
-        self.move_to(name, Place::Settling(after));
+        let Some(entry) = self.running(name) else { return };
+        let (pool, expires) = (entry.pool, entry.expires);
+        let place = std::mem::replace(&mut entry.place, Place::Settling(after));
+        self.uncount(pool, &place);
         self.live.remove(&name.id);
-        self.forget_expiry(name.id);
-    }
-
-    fn forget_expiry(&mut self, id: TaskId) {
-        if let Some(expires) = self.entries.get(&id).and_then(|entry| entry.expires) {
-            self.expiring.remove(&(expires, id));
+        if let Some(expires) = expires {
+            self.expiring.remove(&(expires, name.id));
         }
     }
 

@@ -74,8 +74,8 @@ pub enum Event {
     },
     /// From the edge: cancel all that the filter picks. Answer: [`Answer::Cancelled`].
     Cancel {
-        /// Which.
-        filter: Filter,
+        /// Which. Boxed, as what is seldom said shall not make every event larger.
+        filter: Box<Filter>,
         /// For whom.
         reply: Token,
     },
@@ -97,8 +97,8 @@ pub enum Event {
     },
     /// From the edge: unfinished tasks in order of arrival. Answer: [`Answer::Tasks`].
     List {
-        /// Which.
-        filter: Filter,
+        /// Which. Boxed, as what is seldom said shall not make every event larger.
+        filter: Box<Filter>,
         /// After this sequence.
         after: u64,
         /// At most so many.
@@ -135,7 +135,7 @@ pub enum Event {
         paused: bool,
     },
     /// From the board: the answer to a request.
-    Reply(Reply),
+    Reply(Box<Reply>),
     /// From InProgress, Delayer or Blocker: a dispatch ended.
     Ended(Ended),
     /// From the Delayer: it is due and on its way.
@@ -382,7 +382,7 @@ impl Machine for Conductor {
     fn handle(&mut self, now: Now, event: Event, effects: &mut Vec<Effect>) {
         match event {
             Event::Submit(submission) => self.submit(now, submission, effects),
-            Event::Reply(reply) => self.reply(now, reply, effects),
+            Event::Reply(reply) => self.reply(now, *reply, effects),
             Event::Ended(ended) => self.ended(now, ended, effects),
             Event::Due(name) => self.ledger.due(name),
             Event::Blocked(name) => self.ledger.blocked(name),
@@ -391,12 +391,12 @@ impl Machine for Conductor {
             Event::Learned { pool, names } => self.learned(now, pool, names, effects),
             Event::Told(cancel) => self.told(&cancel, effects),
             Event::Missed(cancel) => self.missed(cancel, effects),
-            Event::Cancel { filter, reply } => self.cancel(now, filter, reply, effects),
+            Event::Cancel { filter, reply } => self.cancel(now, *filter, reply, effects),
             Event::Reschedule { id, due, reply } => self.reschedule(now, id, due, reply, effects),
             Event::Watch { id, reply } => self.watch(now, id, reply, effects),
             Event::Get { id, reply } => self.get(now, id, reply, effects),
             Event::List { filter, after, limit, reply } => {
-                self.list(now, filter, after, limit, reply, effects)
+                self.list(now, *filter, after, limit, reply, effects)
             }
             Event::Count { reply } => self.count(now, reply, effects),
             Event::Drain { reply } => self.start_drain(reply, effects),

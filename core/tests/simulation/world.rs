@@ -429,7 +429,7 @@ impl World {
         match self.rng.below(12) {
             0..=5 => self.submit(),
             6 | 7 => {
-                let filter = self.draw_filter();
+                let filter = Box::new(self.draw_filter());
                 let reply = self.token();
                 self.tell(conductor::Event::Cancel { filter, reply });
             }
