@@ -48,7 +48,9 @@ async fn throughput(tasks: usize) -> Result<(), Box<dyn Error>> {
         }
         link.flush();
     };
-    links.iter_mut().for_each(|link| fill(link, AHEAD + 1));
+    for link in &mut links {
+        fill(link, AHEAD + 1);
+    }
     while done < tasks {
         let (worker, reports) = reported.recv().await.ok_or("no reports")?;
         let ended = reports.iter().filter(|report| matches!(report, Report::Done { .. })).count();
@@ -98,11 +100,6 @@ async fn launch(workers: usize) -> Result<(Vec<Box<dyn Link>>, Reported), Box<dy
     for _ in 0..workers {
         reported.recv().await.ok_or("no worker")?;
     }
-    // The launcher's thread must outlive its workers.
-    tokio::task::spawn_local(async move {
-        let _launcher = launcher;
-        std::future::pending::<()>().await;
-    });
     Ok((links, reported))
 }
 

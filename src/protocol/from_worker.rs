@@ -178,17 +178,20 @@ pub(crate) fn ready<'n>(
 
 /// A task began to run.
 pub(crate) fn started(out: &mut Vec<u8>, id: TaskId) {
-    text(out, format_args!("{{\"type\":\"started\",\"id\":\"{id}\"}}\n"));
+    about(out, br#"{"type":"started","id":""#, id);
+    out.extend_from_slice(b"}\n");
 }
 
 /// A task comes back, not started.
 pub(crate) fn returned(out: &mut Vec<u8>, id: TaskId) {
-    text(out, format_args!("{{\"type\":\"returned\",\"id\":\"{id}\"}}\n"));
+    about(out, br#"{"type":"returned","id":""#, id);
+    out.extend_from_slice(b"}\n");
 }
 
 /// A task ended.
 pub(crate) fn done(out: &mut Vec<u8>, id: TaskId, end: &WorkerEnd) {
-    text(out, format_args!(r#"{{"type":"done","id":"{id}","outcome":"#));
+    about(out, br#"{"type":"done","id":""#, id);
+    out.extend_from_slice(br#","outcome":"#);
     match end {
         WorkerEnd::Succeeded(value) => {
             out.extend_from_slice(br#""succeeded","value":"#);
@@ -208,7 +211,8 @@ pub(crate) fn done(out: &mut Vec<u8>, id: TaskId, end: &WorkerEnd) {
 
 /// How far a task is.
 pub(crate) fn progress(out: &mut Vec<u8>, id: TaskId, progress: &Progress) {
-    text(out, format_args!(r#"{{"type":"progress","id":"{id}","fraction":"#));
+    about(out, br#"{"type":"progress","id":""#, id);
+    out.extend_from_slice(br#","fraction":"#);
     json(out, &progress.fraction);
     if let Some(note) = &progress.note {
         out.extend_from_slice(br#","note":"#);
@@ -236,6 +240,13 @@ pub(crate) fn unstartable(out: &mut Vec<u8>, why: &str) {
     out.extend_from_slice(br#"{"type":"unstartable","why":"#);
     json(out, why);
     out.extend_from_slice(b"}\n");
+}
+
+/// The beginning of a frame about a task.
+fn about(out: &mut Vec<u8>, beginning: &[u8], id: TaskId) {
+    out.extend_from_slice(beginning);
+    super::id(out, id);
+    out.push(b'"');
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub(crate) struct Run<'a> {
     pub(crate) kwargs: &'a str,
     pub(crate) attempt: u32,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) traceparent: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -57,6 +58,8 @@ struct Fields<'a> {
     attempt: Option<u32>,
     #[serde(default)]
     timeout: Option<f64>,
+    #[serde(borrow, default)]
+    traceparent: Option<Cow<'a, str>>,
     #[serde(default)]
     reason: Option<CancelReason>,
     #[serde(default)]
@@ -106,6 +109,7 @@ impl<'a> Fields<'a> {
             kwargs: self.kwargs.map_or("{}", RawValue::get),
             attempt: self.attempt.unwrap_or(1),
             timeout: timeout.map_err(|error| format!("timeout: {error}"))?,
+            traceparent: self.traceparent,
         })
     }
 
@@ -131,7 +135,9 @@ pub(crate) fn hello(out: &mut Vec<u8>, worker: &str, pool: &str) {
 /// Run this.
 pub(crate) fn run(out: &mut Vec<u8>, live: &Live, timeout: Option<Duration>) {
     let task = &live.task;
-    text(out, format_args!(r#"{{"type":"run","id":"{}","epoch":{},"task":"#, task.id, live.epoch));
+    out.extend_from_slice(br#"{"type":"run","id":""#);
+    super::id(out, task.id);
+    text(out, format_args!(r#"","epoch":{},"task":"#, live.epoch));
     json(out, &task.lane.name);
     out.extend_from_slice(br#","namespace":"#);
     json(out, &task.lane.namespace);

@@ -24,7 +24,6 @@ pub(crate) struct Rig {
     pub(crate) link: Box<dyn Link>,
     reports: UnboundedReceiver<Vec<Report>>,
     kept: VecDeque<Report>,
-    _thread: LauncherThread,
 }
 
 /// Runs a test as the yard's thread runs.
@@ -54,8 +53,8 @@ pub(crate) fn launch_with(settings: ProcessSettings, calls: Arc<dyn Calls>) -> R
     let (sender, reports) = unbounded_channel();
     let reported = Reports::new(move |reports| drop(sender.send(reports)));
     let worker = WorkerId { pool: PoolId(0), number: 1 };
-    let link = ProcessLauncher::new(settings, thread.clone(), calls).launch(worker, "tests-1", reported);
-    Rig { link, reports, kept: VecDeque::new(), _thread: thread }
+    let link = ProcessLauncher::new(settings, thread, calls).launch(worker, "tests-1", reported);
+    Rig { link, reports, kept: VecDeque::new() }
 }
 
 pub(crate) fn live(id: u128, name: &str, args: &str, kwargs: &str) -> Arc<Live> {
