@@ -68,9 +68,9 @@ struct Fields<'a> {
     #[serde(default)]
     protocol: Option<u32>,
     #[serde(default)]
-    concurrency: Option<u32>,
+    concurrency: Option<u16>,
     #[serde(default)]
-    ahead: Option<u32>,
+    ahead: Option<u16>,
     #[serde(default)]
     tasks: Option<Vec<TaskName>>,
     #[serde(default)]
@@ -151,7 +151,8 @@ impl<'a> Fields<'a> {
             return Err("a concurrency of 0".into());
         }
         let names = needed(self.tasks, "tasks")?;
-        Ok(FromWorker::Ready { concurrency, ahead: self.ahead.unwrap_or(0), names })
+        let ahead = self.ahead.unwrap_or(0).into();
+        Ok(FromWorker::Ready { concurrency: concurrency.into(), ahead, names })
     }
 }
 
@@ -296,6 +297,8 @@ mod tests {
     /// P25.
     #[test]
     fn what_is_wrong_with_a_frame_is_said() {
+        let eager = r#"{"type":"ready","protocol":1,"concurrency":4000000000,"tasks":[]}"#;
+        assert!(wrong(eager).contains("4000000000"));
         assert!(wrong("hello").starts_with("not a frame"));
         assert!(wrong(r#"{"type":"started"}"#).contains(r#"without "id""#));
         assert!(wrong(r#"{"type":"started","id":"seven"}"#).contains("a bad id"));

@@ -11,7 +11,7 @@ use taskyard_core::id::Epoch;
 use taskyard_core::live::Live;
 use taskyard_core::worker::CancelReason;
 
-use super::{PROTOCOL, json, raw, text};
+use super::{FRAME_MAX, PROTOCOL, json, raw, text};
 
 /// A frame to a worker.
 #[derive(Debug)]
@@ -173,8 +173,19 @@ pub(crate) fn recall(out: &mut Vec<u8>, id: TaskId) {
     text(out, format_args!("{{\"type\":\"recall\",\"id\":\"{id}\"}}\n"));
 }
 
-/// The answer to a call.
+/// The answer to a call. One that is too long becomes an error that says so.
 pub(crate) fn reply(out: &mut Vec<u8>, seq: u64, answer: &Result<Value, String>) {
+    let start = out.len();
+    write_reply(out, seq, answer);
+    let bytes = out.len() - start;
+    if bytes > FRAME_MAX {
+        out.truncate(start);
+        let error = format!("the answer is {bytes} bytes long, at most {FRAME_MAX} are allowed");
+        write_reply(out, seq, &Err(error));
+    }
+}
+
+fn write_reply(out: &mut Vec<u8>, seq: u64, answer: &Result<Value, String>) {
     text(out, format_args!(r#"{{"type":"reply","seq":{seq},"#));
     match answer {
         Ok(value) => {
@@ -226,5 +237,16 @@ mod tests {
             };
             assert_eq!(read, answer);
         }
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_is_an_error_that_says_so() {
+        let mut out = Vec::new();
+        reply(&mut out, 3, &Ok("x".repeat(FRAME_MAX).into()));
+        let Ok(ToWorker::Reply { seq: 3, answer: Err(error) }) = ToWorker::parse(&out[..out.len() - 1])
+        else {
+            panic!("not an error");
+        };
+        assert!(error.contains("at most 1048576"), "{error}");
     }
 }
