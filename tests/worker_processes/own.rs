@@ -93,9 +93,7 @@ fn a_snooze_and_standard_input_are_as_the_handler_expects() {
 #[test]
 fn an_exit_is_reported_with_status_and_last_output() {
     worker(async |mut rig| {
-        rig.run(1, "exit");
-        rig.started(1).await;
-        let (status, output) = rig.exited().await;
+        let (status, output) = rig.death_by(1, "exit").await;
         assert_eq!(status, "exit status 3");
         assert!(output.ends_with("last words"), "{output}");
     });
@@ -105,9 +103,7 @@ fn an_exit_is_reported_with_status_and_last_output() {
 #[test]
 fn an_abort_is_reported_with_its_signal() {
     worker(async |mut rig| {
-        rig.run(1, "abort");
-        rig.started(1).await;
-        assert_eq!(rig.exited().await.0, "signal 6 (SIGABRT)");
+        assert_eq!(rig.death_by(1, "abort").await.0, "signal 6 (SIGABRT)");
     });
 }
 

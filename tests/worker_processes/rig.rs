@@ -159,6 +159,16 @@ impl Rig {
         }
     }
 
+    /// Runs a task that ends its worker so soon that its start may not have been told.
+    pub(crate) async fn death_by(&mut self, number: u128, name: &str) -> (String, String) {
+        self.run(number, name);
+        match self.next().await {
+            Report::Started { .. } => self.exited().await,
+            Report::Exited { status, output } => (status, output),
+            report => panic!("not gone: {report:?}"),
+        }
+    }
+
     /// The worker still works: it runs a task and ends when told to.
     pub(crate) async fn works_and_stops(mut self) {
         assert!(matches!(self.end_of(999, "pid").await, WorkerEnd::Succeeded(_)));
