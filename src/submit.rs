@@ -73,7 +73,9 @@ pub struct Submit {
 
 impl Submit {
     pub(crate) fn new<T: TaskHandler>(cx: Context, payload: &T) -> Self {
-        Self { cx, task: wire_task(payload) }
+        let traceparent = cx.traceparent().map(str::to_owned);
+        let submit = Self { cx, task: wire_task(payload) };
+        traceparent.into_iter().fold(submit, |submit, traceparent| submit.set("traceparent", traceparent))
     }
 
     /// Starts it no earlier than `delay` from now.
@@ -105,5 +107,48 @@ impl IntoFuture for Submit {
             let answer = self.cx.call("submit", self.task?.into()).await?;
             answer.as_str().and_then(|id| id.parse().ok()).ok_or(CallError::Answer(answer))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handler::{HandlerError, TaskDefaults};
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Serialize, Deserialize)]
+    struct Resize {
+        image: String,
+    }
+
+    impl TaskHandler for Resize {
+        const NAME: &'static str = "image.resize";
+        type Output = ();
+        fn defaults() -> TaskDefaults {
+            TaskDefaults {
+                namespace: "image".parse().ok(),
+                timeout: Some(Duration::from_millis(1500)),
+                retry: Some(Retry { max_attempts: 7, ..Retry::default() }),
+                on_duplicate: Some(KeyLimits { running: 2, waiting: 5, overflow: Overflow::DropWaiting }),
+                ..TaskDefaults::default()
+            }
+        }
+        async fn run(self, _: Context) -> Result<(), HandlerError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_task_carries_the_defaults_of_its_kind() {
+        let wire = wire_task(&Resize { image: "a.png".into() }).unwrap();
+        let expected = json!({
+            "task": "image.resize",
+            "kwargs": {"image": "a.png"},
+            "namespace": "image",
+            "timeout": 1.5,
+            "retry": {"max_attempts": 7, "backoff": {"initial": 1.0, "factor": 2.0, "max": 600.0, "jitter": 0.2}},
+            "on_duplicate": {"limit": 2, "waiting": 5, "overflow": "drop_waiting"},
+        });
+        assert_eq!(Value::from(wire), expected);
     }
 }

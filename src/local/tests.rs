@@ -147,6 +147,7 @@ fn a_recall_and_a_cancel_are_answered_while_a_handler_blocks() {
     rig.link.tell(Command::Recall { id: TaskId(2) });
     assert!(matches!(rig.next(), Report::Returned { id: TaskId(2) }));
     rig.link.tell(Command::Cancel { id: TaskId(3), reason: REASON });
+    rig.started(3);
     assert_eq!(rig.done(3), WorkerEnd::Cancelled);
     rig.link.tell(Command::Recall { id: TaskId(1) });
     rig.link.tell(Command::Signal(Signal::Kill));
