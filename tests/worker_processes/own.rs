@@ -24,7 +24,7 @@ fn worker(test: impl AsyncFnOnce(Rig)) {
 
 fn failed(end: WorkerEnd) -> TaskError {
     match end {
-        WorkerEnd::Failed(error) => error,
+        WorkerEnd::Failed(error) => *error,
         end => panic!("it did not fail: {end:?}"),
     }
 }
