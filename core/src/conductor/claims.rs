@@ -47,10 +47,7 @@ impl Basket {
 impl Conductor {
     pub(super) fn reply(&mut self, now: Now, reply: Reply, effects: &mut Vec<Effect>) {
         let Reply { no, answer, ready, unjudged, next_due, next_expiry } = reply;
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(_) => return self.asks.failed(now, no),
-        };
+        let Ok(answer) = answer else { return self.asks.failed(now, no) };
         let Some((purpose, request)) = self.asks.answered(no) else { return };
         for pool in self.ledger.pool_ids() {
             self.ledger.pool(pool).hungry = ready.contains(pool);

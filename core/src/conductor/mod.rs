@@ -396,7 +396,7 @@ impl Machine for Conductor {
             Event::Watch { id, reply } => self.watch(now, id, reply, effects),
             Event::Get { id, reply } => self.get(now, id, reply, effects),
             Event::List { filter, after, limit, reply } => {
-                self.list(now, *filter, after, limit, reply, effects)
+                self.list(now, *filter, after, limit, reply, effects);
             }
             Event::Count { reply } => self.count(now, reply, effects),
             Event::Drain { reply } => self.start_drain(reply, effects),
