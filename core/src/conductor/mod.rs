@@ -368,8 +368,23 @@ impl Conductor {
         }
     }
 
+    /// A task ended on the board. Its last dispatch may not be known yet to be recorded.
+    fn finish_on_board(&mut self, task: &Arc<Task>, outcome: Outcome, effects: &mut Vec<Effect>) {
+        let watch = self.ledger.get_mut(task.id).and_then(|entry| entry.watch.take());
+        self.finish(task, outcome, watch, effects);
+    }
+
     /// A task is finished: whoever waits for it learns how.
-    fn finish(&mut self, task: &Arc<Task>, outcome: Outcome, effects: &mut Vec<Effect>) {
+    fn finish(
+        &mut self,
+        task: &Arc<Task>,
+        outcome: Outcome,
+        watch: Option<Token>,
+        effects: &mut Vec<Effect>,
+    ) {
+        if let Some(watch) = watch {
+            effects.push(Effect::Answer(watch, Answer::Outcome(task.id, outcome.clone())));
+        }
         self.happened(effects, || Happened::TaskEnded { task: Arc::clone(task), outcome: outcome.clone() });
         self.watchers.tell(task.id, outcome, effects);
     }
@@ -383,7 +398,7 @@ impl Machine for Conductor {
         match event {
             Event::Submit(submission) => self.submit(now, submission, effects),
             Event::Reply(reply) => self.reply(now, *reply, effects),
-            Event::Ended(ended) => self.ended(now, ended, effects),
+            Event::Ended(ended) => self.ended(now, ended),
             Event::Due(name) => self.ledger.due(name),
             Event::Blocked(name) => self.ledger.blocked(name),
             Event::Unblocked(name) => self.ledger.unblocked(name),
