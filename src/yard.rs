@@ -1,7 +1,7 @@
 //! The handle to a yard: puts questions to the Conductor and waits for its answers at the desk. It decides nothing.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use taskyard_actors::guardian::{Closed, Guardian};
 use taskyard_actors::inlet::Inlet;
@@ -19,6 +19,7 @@ use tokio::sync::broadcast;
 use crate::builder::{Builder, check_bounds};
 use crate::desk::Desk;
 use crate::errors::{AskError, CancelError, NoOutcome, ScaleError, SubmitError, YardDown};
+use crate::registry::Registry;
 use crate::task_handle::{BatchHandle, TaskHandle};
 
 /// The handle to a running yard. Clones are handles to the same yard; they can be used from any thread and any runtime.
@@ -34,6 +35,17 @@ pub(crate) struct Inner {
     pub(crate) live: Arc<LiveIndex>,
     /// By [`PoolId`].
     pub(crate) pools: Vec<String>,
+    /// The kinds of task whose defaults are known.
+    pub(crate) registry: Registry,
+}
+
+/// A handle that does not keep the yard up.
+pub(crate) struct WeakYard(Weak<Inner>);
+
+impl WeakYard {
+    pub(crate) fn upgrade(&self) -> Option<Yard> {
+        self.0.upgrade().map(Yard)
+    }
 }
 
 impl Drop for Inner {
@@ -75,7 +87,7 @@ impl Yard {
             Ok(waiting) => waiting,
             Err(down) => return Err(SubmitError { task, why: AskError::Down(down).into() }),
         };
-        let mut answers = self.submit(vec![Arc::clone(&task)], Some(watch), false).await;
+        let mut answers = self.enter(vec![Arc::clone(&task)], Some(watch), false).await;
         match answers.pop().unwrap_or(Err(SubmitError { task, why: AskError::Confused.into() })) {
             Ok(accepted) => Ok(TaskHandle::new(self.clone(), accepted, outcome)),
             Err(refused) => {
@@ -96,7 +108,7 @@ impl Yard {
                 return Submitted { answers, batch: BatchHandle::empty(self.clone()) };
             }
         };
-        let answers = self.submit(tasks, Some(watch), false).await;
+        let answers = self.enter(tasks, Some(watch), false).await;
         let ids: Arc<[TaskId]> = answers.iter().flatten().map(|accepted| accepted.id).collect();
         self.0.desk.expect_fewer(watch, answers.len() - ids.len());
         Submitted { answers, batch: BatchHandle::new(self.clone(), ids, ended) }
@@ -104,12 +116,12 @@ impl Yard {
 
     /// Submits tasks whose outcomes the submitter does not wait for.
     pub async fn post_tasks(&self, tasks: Vec<Arc<Task>>) -> Vec<Result<Accepted, SubmitError>> {
-        self.submit(tasks, None, false).await
+        self.enter(tasks, None, false).await
     }
 
     /// Submits tasks on behalf of one that runs: they are taken in even while the yard drains.
     pub async fn post_tasks_from_inside(&self, tasks: Vec<Arc<Task>>) -> Vec<Result<Accepted, SubmitError>> {
-        self.submit(tasks, None, true).await
+        self.enter(tasks, None, true).await
     }
 
     /// Waits until the task has ended for good and says how, if anybody knows it.
@@ -211,6 +223,14 @@ impl Yard {
         self.0.guardian.closed().await
     }
 
+    pub(crate) fn downgrade(&self) -> WeakYard {
+        WeakYard(Arc::downgrade(&self.0))
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
     pub(crate) fn down(&self) -> YardDown {
         self.0.desk.down()
     }
@@ -221,7 +241,7 @@ impl Yard {
         Ok(PoolId(index as u8))
     }
 
-    async fn submit(
+    async fn enter(
         &self,
         tasks: Vec<Arc<Task>>,
         watch: Option<Token>,
