@@ -127,11 +127,12 @@ impl Builder {
             guardian: guardian.clone(),
             in_flight: self.in_flight.clone(),
         };
+        let clock = Arc::clone(&self.clock);
         let (crew_live, edge, closing_desk) = (Arc::clone(&live), Arc::clone(&desk), Arc::clone(&desk));
         let start = move || self.crew(crew_live).start(&surroundings, edge);
         let conductor = thread::spawn(guardian.clone(), start, move || closing_desk.close());
         let conductor = conductor.map_err(StartError::Thread)?;
-        Ok(Yard::new(Inner { conductor, desk, guardian, live, pools }))
+        Ok(Yard::new(Inner { conductor, desk, guardian, live, clock, pools }))
     }
 
     fn check(&self) -> Result<(), StartError> {

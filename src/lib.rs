@@ -5,6 +5,7 @@
 //! actix, actix-web, or none), and is spoken to through its handle, which can be cloned and sent anywhere.
 //!
 //! - [`yard`]: the handle · [`builder`] how it is set up · [`task_handle`] what follows a task
+//! - [`service`]: a yard from a configuration, with its [`producers`] and its [`control`] commands
 //! - [`errors`]: what can go wrong, each with what to do
 
 pub mod builder;
@@ -20,8 +21,10 @@ pub mod payload;
 pub mod process;
 pub mod producers;
 mod protocol;
+pub mod reading;
 pub mod registry;
 pub mod schedule;
+pub mod service;
 pub mod submit;
 pub mod task_handle;
 #[cfg(feature = "testing")]
@@ -35,4 +38,4 @@ pub use errors::{AskError, CancelError, NoOutcome, NotTaken, ScaleError, StartEr
 pub use task_handle::{BatchHandle, Ended, TaskHandle};
 pub use taskyard_actors::guardian::Closed;
 pub use taskyard_core as core;
-pub use yard::{Submitted, Yard};
+pub use yard::{Stages, Submitted, WeakYard, Yard};
