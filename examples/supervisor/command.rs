@@ -12,6 +12,7 @@ use taskyard::handler::{HandlerError, TaskDefaults, TaskHandler};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Child;
 
+use crate::bound;
 use crate::handlers::namespace;
 
 /// So much of each output is kept; the rest is read and forgotten.
@@ -67,7 +68,7 @@ impl TaskHandler for Command {
 
 impl Command {
     fn spawn(&self) -> Result<Child, HandlerError> {
-        let mut command = tokio::process::Command::new(&self.program);
+        let mut command = bound::command(&self.program);
         command.args(&self.arguments).envs(&self.environment);
         for own in ["TASKYARD_WORKER", "TASKYARD_SHIM", "TASKYARD_FD"] {
             command.env_remove(own);

@@ -23,7 +23,7 @@ impl Live {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(style("{spinner} {msg}"));
+        bar.set_style(style("{spinner} {wide_msg}"));
         Self(bar)
     }
 
@@ -56,11 +56,11 @@ impl Live {
             && self.0.length() != Some(total)
         {
             self.0.set_length(total);
-            self.0.set_style(style("{spinner} {bar:30} {pos}/{len}  {msg}"));
+            self.0.set_style(style("{spinner} {bar:20} {pos}/{len}  {wide_msg}"));
         }
         self.0.set_position(done);
         self.0.set_message(format!(
-            "running {}  queued {}  blocked {}  delayed {}  done {done}  ({rate:.0}/s)",
+            "running {} · queued {} · blocked {} · delayed {} · {done} done, {rate:.0}/s",
             tasks["running"], tasks["queued"], tasks["blocked"], tasks["delayed"],
         ));
         self.0.tick();

@@ -6,6 +6,7 @@
 //! cargo run --release --example supervisor -- --ctl status                      asks one that runs
 //! ```
 
+mod bound;
 mod cli;
 mod command;
 mod ctl;
@@ -29,6 +30,7 @@ use taskyard::service::Service;
 use taskyard::worker::run_if_worker;
 
 use cli::Cli;
+use drain::Signals;
 use live::Live;
 
 /// How the supervisor ends.
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
     let exit = match handlers::registry().context("the handlers") {
         Ok(registry) => {
             run_if_worker(&registry);
+            bound::become_program_if_told();
             run(&Cli::parse(), &registry)
         }
         Err(error) => Err(error),
@@ -72,13 +75,14 @@ fn run(cli: &Cli, registry: &Registry) -> anyhow::Result<Exit> {
         }
         let live = Live::new();
         news::log_to(&live);
+        let signals = Signals::catch()?;
         let service =
             Service::start(settings, registry, |builder| fault::prepare(builder.observed(), cli.fault_after));
         let service = service.context("it does not start")?;
         news::follow(service.yard());
         let exit = match cli.source() {
-            Some(source) => tasks::run(service, source, &live).await?,
-            None => serve::run(service, &live).await?,
+            Some(source) => tasks::run(service, signals, source, &live).await?,
+            None => serve::run(service, signals, &live).await,
         };
         live.clear();
         Ok(exit)

@@ -7,8 +7,7 @@ use crate::drain::{Signals, broken, drain};
 use crate::live::Live;
 
 /// Serves.
-pub(crate) async fn run(mut service: Service, live: &Live) -> anyhow::Result<Exit> {
-    let mut signals = Signals::catch()?;
+pub(crate) async fn run(mut service: Service, mut signals: Signals, live: &Live) -> Exit {
     for producer in service.producers() {
         tracing::info!(kind = ?producer.kind, "taking tasks from {}", producer.name);
     }
@@ -17,8 +16,8 @@ pub(crate) async fn run(mut service: Service, live: &Live) -> anyhow::Result<Exi
     tokio::select! {
         signal = signals.next() => tracing::info!("{signal}: draining"),
         () = service.shutdown_asked() => tracing::info!("a shutdown was asked for: draining"),
-        why = yard.closed() => return Ok(broken(why)),
+        why = yard.closed() => return broken(why),
         () = going_on => {}
     }
-    Ok(drain(&mut service, &mut signals).await)
+    drain(&mut service, &mut signals).await
 }

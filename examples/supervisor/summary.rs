@@ -122,14 +122,14 @@ impl Summary {
     /// One more did not succeed.
     pub(crate) fn problem(&mut self, problem: Problem) {
         self.count(problem.how);
-        if self.has_room() {
+        if self.problems.len() < SHOWN {
             self.problems.push(problem);
         }
     }
 
-    /// Whether another problem would be shown.
-    pub(crate) fn has_room(&self) -> bool {
-        self.problems.len() < SHOWN
+    /// Those that are shown.
+    pub(crate) fn problems_mut(&mut self) -> impl Iterator<Item = &mut Problem> {
+        self.problems.iter_mut()
     }
 
     /// Whether nothing failed.

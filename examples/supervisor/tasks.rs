@@ -28,8 +28,12 @@ enum Over {
 }
 
 /// Runs them.
-pub(crate) async fn run(mut service: Service, source: Source, live: &Live) -> anyhow::Result<Exit> {
-    let mut signals = Signals::catch()?;
+pub(crate) async fn run(
+    mut service: Service,
+    mut signals: Signals,
+    source: Source,
+    live: &Live,
+) -> anyhow::Result<Exit> {
     let yard = service.yard().clone();
     let mut tracker = Tracker::new(yard.clone());
     let total = tracker.total();
@@ -51,6 +55,7 @@ pub(crate) async fn run(mut service: Service, source: Source, live: &Live) -> an
             Exit::Failed
         }
     };
+    tracker.ask_for_attempts().await;
     let drained = if exit == Exit::Fault { Exit::Fault } else { drain(&mut service, &mut signals).await };
     tracker.follow_to_the_end().await;
     live.clear();
@@ -69,7 +74,7 @@ async fn work(service: &Service, source: Source, tracker: &mut Tracker) -> Resul
         tokio::select! {
             end = &mut reading, if read.is_none() => read = Some(end),
             Some(news) = told.recv() => tracker.hear(news),
-            true = tracker.follow(), if tracker.is_following() => {}
+            Some(ended) = tracker.next(), if tracker.is_following() => tracker.take_in(ended),
             _ = look.tick(), if read.is_some() && told.is_empty() => {
                 tracker.all_read();
                 give_up_unroutable(service.yard(), tracker).await?;

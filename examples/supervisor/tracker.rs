@@ -15,7 +15,8 @@ use taskyard::{BatchHandle, Ended, NotTaken, Yard, YardDown};
 
 use crate::summary::{How, Problem, Summary};
 
-type Next = (Result<Option<Ended>, YardDown>, BatchHandle);
+/// The next end of a batch, and the batch.
+pub(crate) type Next = (Result<Option<Ended>, YardDown>, BatchHandle);
 
 /// The lines that were read, and those whose tasks have not ended.
 pub(crate) struct Tracker {
@@ -93,22 +94,35 @@ impl Tracker {
         !self.following.is_empty()
     }
 
-    /// Waits for the next end; false if there is none to wait for.
-    pub(crate) async fn follow(&mut self) -> bool {
-        match self.following.next().await {
-            Some((Ok(Some(ended)), batch)) => {
-                self.ended(ended).await;
-                self.following.push(next(batch));
-                true
-            }
-            Some(_) => true,
-            None => false,
+    /// Waits for the next end, if there is one to wait for. Dropping the future loses nothing; what it gives must be
+    /// [taken in](Self::take_in).
+    pub(crate) async fn next(&mut self) -> Option<Next> {
+        self.following.next().await
+    }
+
+    /// Takes an end in.
+    pub(crate) fn take_in(&mut self, (ended, batch): Next) {
+        if let Ok(Some(ended)) = ended {
+            self.following.push(next(batch));
+            self.ended(ended);
         }
     }
 
     /// Takes in all ends that came before the yard's.
     pub(crate) async fn follow_to_the_end(&mut self) {
-        while self.follow().await {}
+        while let Some(next) = self.next().await {
+            self.take_in(next);
+        }
+    }
+
+    /// Asks how many attempts each problem had, while the yard still knows.
+    pub(crate) async fn ask_for_attempts(&mut self) {
+        for problem in self.summary.problems_mut() {
+            if let Some(id) = problem.id {
+                let view = self.yard.get(id).await.ok().flatten();
+                problem.attempts = view.map(|view| view.attempts);
+            }
+        }
     }
 
     /// What never ended was not run to its end.
@@ -117,12 +131,12 @@ impl Tracker {
             self.open.drain().flat_map(|(id, all)| all.into_iter().map(move |open| (id, open))).collect();
         left.sort_by_key(|(_, open)| open.line);
         for (id, open) in left {
-            self.summary.problem(open.problem(id, How::NotRun, "the supervisor ended first".into(), None));
+            self.summary.problem(open.problem(id, How::NotRun, "the supervisor ended first".into()));
         }
         self.summary
     }
 
-    async fn ended(&mut self, ended: Ended) {
+    fn ended(&mut self, ended: Ended) {
         let Some(open) = self.open.get_mut(&ended.id).and_then(Vec::pop) else { return };
         if self.open.get(&ended.id).is_some_and(Vec::is_empty) {
             self.open.remove(&ended.id);
@@ -136,22 +150,19 @@ impl Tracker {
         if how == How::Succeeded {
             return self.summary.count(how);
         }
-        let shown = self.summary.has_room();
-        let view = if shown { self.yard.get(ended.id).await.ok().flatten() } else { None };
-        let attempts = view.map(|view| view.attempts);
-        self.summary.problem(open.problem(ended.id, how, why, attempts));
+        self.summary.problem(open.problem(ended.id, how, why));
     }
 }
 
 impl Open {
-    fn problem(self, id: TaskId, how: How, why: String, attempts: Option<u32>) -> Problem {
+    fn problem(self, id: TaskId, how: How, why: String) -> Problem {
         Problem {
             line: self.line,
             id: Some(id),
             task: self.task,
             how,
             why,
-            attempts,
+            attempts: None,
             took: Some(self.since.elapsed()),
         }
     }

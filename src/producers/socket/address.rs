@@ -32,12 +32,13 @@ pub enum AddressError {
     },
 }
 
-/// A path that is ours to serve, until this is dropped; then the socket is removed.
+/// A path that is ours to serve, until this is dropped; then the socket is removed. The lock file beside it stays: to
+/// remove it would let two servers lock two files of the same name.
 #[derive(Debug)]
 pub struct Address {
     path: PathBuf,
     listener: UnixListener,
-    lock: Lock,
+    _lock: File,
 }
 
 impl Address {
@@ -45,7 +46,7 @@ impl Address {
     pub fn claim(path: &Path) -> Result<Self, AddressError> {
         let system = |error| AddressError::System { path: path.into(), error };
         // Of several that start at once and find the same dead socket, one replaces it.
-        let lock = Lock::take(path).map_err(system)?.ok_or_else(|| AddressError::Taken(path.into()))?;
+        let lock = lock(path).map_err(system)?.ok_or_else(|| AddressError::Taken(path.into()))?;
         match std::fs::symlink_metadata(path) {
             Ok(found) if !found.file_type().is_socket() => return Err(AddressError::NotASocket(path.into())),
             Ok(_) if answers(path).map_err(system)? => return Err(AddressError::Taken(path.into())),
@@ -54,7 +55,7 @@ impl Address {
             Err(error) => return Err(system(error)),
         }
         let listener = bind(path).map_err(system)?;
-        Ok(Self { path: path.into(), listener, lock })
+        Ok(Self { path: path.into(), listener, _lock: lock })
     }
 
     /// The path.
@@ -70,7 +71,6 @@ impl Address {
 impl Drop for Address {
     fn drop(&mut self) {
         drop(std::fs::remove_file(&self.path));
-        self.lock.remove();
     }
 }
 
@@ -99,27 +99,15 @@ fn answers(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// A locked file beside the socket. The lock goes with the process that holds it, however that ends.
-#[derive(Debug)]
-struct Lock {
-    path: PathBuf,
-    _file: File,
-}
-
-impl Lock {
-    /// `None` if another server has it.
-    fn take(socket: &Path) -> io::Result<Option<Self>> {
-        let path = with_suffix(socket, ".lock");
-        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(MODE).open(&path)?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Self { path, _file: file })),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn remove(&self) {
-        drop(std::fs::remove_file(&self.path));
+/// A locked file beside the socket; `None` if another server has it. The lock goes with the process that holds it, however
+/// that ends.
+fn lock(socket: &Path) -> io::Result<Option<File>> {
+    let path = with_suffix(socket, ".lock");
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(MODE).open(path)?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
