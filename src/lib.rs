@@ -5,6 +5,7 @@
 //! actix, actix-web, or none), and is spoken to through its handle, which can be cloned and sent anywhere.
 //!
 //! - [`yard`]: the handle · [`builder`] how it is set up · [`task_handle`] what follows a task
+//! - [`service`]: a yard from a configuration, with its [`producers`] and its [`control`] commands
 //! - [`errors`]: what can go wrong, each with what to do
 
 pub mod builder;
@@ -24,8 +25,10 @@ pub mod pool;
 pub mod process;
 pub mod producers;
 mod protocol;
+pub mod reading;
 pub mod registry;
 pub mod schedule;
+pub mod service;
 pub mod submit;
 pub mod task_handle;
 #[cfg(feature = "testing")]
@@ -45,4 +48,4 @@ pub use submit::Refused;
 pub use task_handle::{BatchHandle, Ended, TaskHandle};
 pub use taskyard_actors::guardian::Closed;
 pub use taskyard_core as core;
-pub use yard::{Submitted, Yard};
+pub use yard::{Stages, Submitted, WeakYard, Yard};

@@ -1,0 +1,53 @@
+//! Reads tasks from outside: each with the defaults of its handler, and with a fresh id if it brings none. Submits nothing.
+
+use std::sync::Arc;
+
+use taskyard_core::TaskId;
+use taskyard_core::names::TaskName;
+use taskyard_core::task::{Task, TaskDefaults};
+use taskyard_core::wire::{Rejected, parse_task};
+use uuid::Uuid;
+
+use crate::handler;
+use crate::registry::Registry;
+
+/// Reads tasks as they are on the wire. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct TaskReader {
+    registry: Registry,
+}
+
+impl TaskReader {
+    /// Tasks without a word of their own on retries, time limits and the like are as the handlers of `registry` say.
+    pub fn new(registry: Registry) -> Self {
+        Self { registry }
+    }
+
+    /// Reads a task.
+    pub fn read(&self, text: &str) -> Result<Arc<Task>, Rejected> {
+        self.read_as(fresh_id(), text)
+    }
+
+    /// Reads a task that is called `id` if it brings no id.
+    pub fn read_as(&self, id: TaskId, text: &str) -> Result<Arc<Task>, Rejected> {
+        parse_task(text, id, &|name| self.defaults(name)).map(Arc::new)
+    }
+
+    fn defaults(&self, name: &TaskName) -> TaskDefaults {
+        self.registry.defaults(name.as_str()).map_or_else(TaskDefaults::default, in_core)
+    }
+}
+
+fn fresh_id() -> TaskId {
+    TaskId(Uuid::now_v7().as_u128())
+}
+
+fn in_core(defaults: &handler::TaskDefaults) -> TaskDefaults {
+    TaskDefaults {
+        namespace: defaults.namespace.clone(),
+        timeout: defaults.timeout,
+        retry: defaults.retry,
+        limits: defaults.on_duplicate,
+        priority: defaults.priority,
+    }
+}
