@@ -180,8 +180,9 @@ impl Builder {
         let desk = Arc::new(Desk::new(guardian.clone()));
         let live = Arc::new(LiveIndex::default());
         let names = pools.0.iter().map(|pool| pool.name.clone()).collect();
+        let clock = self.clock;
         let surroundings = Surroundings {
-            clock: self.clock,
+            clock: Arc::clone(&clock),
             guardian: guardian.clone(),
             in_flight: self.in_flight.unwrap_or_default(),
         };
@@ -189,7 +190,7 @@ impl Builder {
         let start = move || pools.crew(self.conductor, self.board, crew_live).start(&surroundings, edge);
         let conductor = thread::spawn(guardian.clone(), start, move || closing_desk.close());
         let conductor = conductor.map_err(StartError::Thread)?;
-        Ok(Yard::new(Inner { conductor, desk, guardian, live, pools: names, registry: self.registry }))
+        Ok(Yard::new(Inner { conductor, desk, guardian, live, clock, pools: names, registry: self.registry }))
     }
 }
 

@@ -85,6 +85,7 @@ pub(crate) struct Pass {
     pub(crate) attempt: u32,
     pub(crate) namespace: Namespace,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) traceparent: Option<Box<str>>,
 }
 
 /// A handler's view of its task and the yard. Cheap to clone; may be sent to other threads.
@@ -125,6 +126,11 @@ impl Context {
     /// How long this run may take, counted from its start.
     pub fn timeout(&self) -> Option<Duration> {
         self.0.pass.timeout
+    }
+
+    /// The W3C trace context of whoever submitted the task, if there is one.
+    pub fn traceparent(&self) -> Option<&str> {
+        self.0.pass.traceparent.as_deref()
     }
 
     /// Whether the task was told to end. A handler that blocks should look now and then.

@@ -66,12 +66,12 @@ impl HandlerError {
     }
 
     fn failed(kind: &str, message: &dyn fmt::Display, trace: Option<String>) -> Self {
-        Self(WorkerEnd::Failed(TaskError {
+        Self(WorkerEnd::Failed(Box::new(TaskError {
             kind: cut(kind.into(), KIND_MAX),
             message: cut(message.to_string(), MESSAGE_MAX),
             trace: trace.map(|trace| cut(trace, MESSAGE_MAX)),
             retry: true,
-        }))
+        })))
     }
 
     fn map(mut self, change: impl FnOnce(&mut TaskError)) -> Self {
@@ -134,7 +134,7 @@ mod tests {
 
     fn task_error(error: HandlerError) -> TaskError {
         match error.into() {
-            WorkerEnd::Failed(error) => error,
+            WorkerEnd::Failed(error) => *error,
             end => panic!("not a failure: {end:?}"),
         }
     }

@@ -8,8 +8,9 @@
 //! - [`pool`]: who runs tasks, set up · [`process`] [`threads`] [`inline`] its kinds · [`worker`] what a worker process is
 //! - [`builder`]: how a yard is set up · [`yard`] the handle
 //! - [`draft`]: a task being written · [`submit`] how it gets in · [`task_handle`] what follows it
+//! - [`service`]: a yard from a configuration, with its [`producers`] and its [`control`] commands
 //! - [`errors`]: what can go wrong, each with what to do
-//! - [`config`]: a yard set up by a file · [`schedule`] [`producers`] where its tasks come from · [`control`] commands
+//! - [`config`]: what stands in one · [`schedule`] when schedules are due · [`reading`] tasks from outside
 //! - [`testing`]: a yard for tests
 
 pub mod builder;
@@ -29,8 +30,10 @@ pub mod pool;
 pub mod process;
 pub mod producers;
 mod protocol;
+pub mod reading;
 pub mod registry;
 pub mod schedule;
+pub mod service;
 pub mod submit;
 pub mod task_handle;
 #[cfg(feature = "testing")]
@@ -50,4 +53,4 @@ pub use submit::Refused;
 pub use task_handle::{BatchHandle, Ended, TaskHandle};
 pub use taskyard_actors::guardian::Closed;
 pub use taskyard_core as core;
-pub use yard::{Submitted, Yard};
+pub use yard::{Stages, Submitted, WeakYard, Yard};

@@ -3,17 +3,19 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use taskyard_actors::clock::Clock;
 use taskyard_actors::guardian::{Closed, Guardian};
 use taskyard_actors::inlet::Inlet;
-use taskyard_core::TaskId;
 use taskyard_core::conductor::{
-    Accepted, Answer, CancelAnswer, Event, Happened, RescheduleResult, Submission, SubmitRefusal,
+    Accepted, Answer, CancelAnswer, Event, Happened, RescheduleResult, Submission, SubmitRefusal, Totals,
 };
 use taskyard_core::dispatch::Outcome;
 use taskyard_core::id::{PoolId, Token};
 use taskyard_core::live::{Live, LiveIndex, Stage};
+use taskyard_core::pool::PoolStatus;
 use taskyard_core::store::{Counts, Filter, TaskView};
 use taskyard_core::task::{Due, Task};
+use taskyard_core::{Now, TaskId};
 use tokio::sync::broadcast;
 
 use crate::builder::{Builder, check_bounds};
@@ -28,24 +30,33 @@ use crate::task_handle::{BatchHandle, TaskHandle};
 #[derive(Clone)]
 pub struct Yard(Arc<Inner>);
 
+/// A handle that does not keep the yard going.
+#[derive(Clone)]
+pub struct WeakYard(Weak<Inner>);
+
+impl WeakYard {
+    /// The handle, while another one is there.
+    pub fn upgrade(&self) -> Option<Yard> {
+        self.0.upgrade().map(Yard)
+    }
+}
+
+impl fmt::Debug for WeakYard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WeakYard")
+    }
+}
+
 pub(crate) struct Inner {
     pub(crate) conductor: Arc<Inlet<Event>>,
     pub(crate) desk: Arc<Desk>,
     pub(crate) guardian: Guardian,
     pub(crate) live: Arc<LiveIndex>,
+    pub(crate) clock: Arc<dyn Clock>,
     /// By [`PoolId`].
     pub(crate) pools: Vec<String>,
     /// The kinds of task whose defaults are known.
     pub(crate) registry: Registry,
-}
-
-/// A handle that does not keep the yard up.
-pub(crate) struct WeakYard(Weak<Inner>);
-
-impl WeakYard {
-    pub(crate) fn upgrade(&self) -> Option<Yard> {
-        self.0.upgrade().map(Yard)
-    }
 }
 
 impl Drop for Inner {
@@ -69,6 +80,19 @@ pub struct Submitted {
     pub batch: BatchHandle,
 }
 
+/// How many tasks are in the yard, by stage.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// Not due.
+    pub delayed: usize,
+    /// Waiting for their key.
+    pub blocked: usize,
+    /// Waiting for a worker.
+    pub queued: usize,
+    /// With a worker.
+    pub running: usize,
+}
+
 impl Yard {
     /// Sets up a yard.
     pub fn builder() -> Builder {
@@ -77,6 +101,11 @@ impl Yard {
 
     pub(crate) fn new(inner: Inner) -> Self {
         Self(Arc::new(inner))
+    }
+
+    /// A handle that does not keep the yard going.
+    pub fn downgrade(&self) -> WeakYard {
+        WeakYard(Arc::downgrade(&self.0))
     }
 
     /// Submits one task. Returns once it is committed to the board.
@@ -131,7 +160,7 @@ impl Yard {
 
     /// Cancels all tasks that the filter picks; the answers say what became of each. A running task is told to end.
     pub async fn cancel(&self, filter: Filter) -> Result<Vec<(TaskId, CancelAnswer)>, CancelError> {
-        match self.ask(|reply| Event::Cancel { filter, reply }).await? {
+        match self.ask(|reply| Event::Cancel { filter: Box::new(filter), reply }).await? {
             Answer::Cancelled(answers) => Ok(answers?),
             other => Err(misfit(other).into()),
         }
@@ -156,7 +185,7 @@ impl Yard {
     /// Unfinished tasks in order of arrival: at most `limit` that the filter picks, after the sequence `after` (0: from
     /// the first; then the last one seen).
     pub async fn list(&self, filter: Filter, after: u64, limit: usize) -> Result<Vec<TaskView>, AskError> {
-        match self.ask(|reply| Event::List { filter, after, limit, reply }).await? {
+        match self.ask(|reply| Event::List { filter: Box::new(filter), after, limit, reply }).await? {
             Answer::Tasks(tasks) => Ok(tasks),
             other => Err(misfit(other)),
         }
@@ -168,6 +197,50 @@ impl Yard {
             Answer::Counts(counts) => Ok(counts),
             other => Err(misfit(other)),
         }
+    }
+
+    /// How many tasks ended in which way since the yard started.
+    pub async fn totals(&self) -> Result<Totals, AskError> {
+        match self.ask(|reply| Event::Sum { reply }).await? {
+            Answer::Totals(totals) => Ok(totals),
+            other => Err(misfit(other)),
+        }
+    }
+
+    /// How each pool is, by name, in the order in which they were added.
+    pub async fn pools(&self) -> Result<Vec<(String, PoolStatus)>, AskError> {
+        let mut pools = Vec::with_capacity(self.0.pools.len());
+        for (index, name) in self.0.pools.iter().enumerate() {
+            match self.ask(|reply| Event::Look { pool: PoolId(index as u8), reply }).await? {
+                Answer::Pool(status) => pools.push((name.clone(), *status)),
+                other => return Err(misfit(other)),
+            }
+        }
+        Ok(pools)
+    }
+
+    /// The name of a pool, by its number.
+    pub fn pool_name(&self, pool: PoolId) -> Option<&str> {
+        self.0.pools.get(usize::from(pool.0)).map(String::as_str)
+    }
+
+    /// The yard's own reading of both clocks; what [`running`](Self::running) and [`pools`](Self::pools) say counts by it.
+    pub fn now(&self) -> Now {
+        self.0.clock.now()
+    }
+
+    /// How many tasks are in the yard, by stage. Enters no mailbox; looks at each.
+    pub fn stages(&self) -> Stages {
+        let mut stages = Stages::default();
+        for live in self.0.live.iter() {
+            *match live.stage() {
+                Stage::Delayed => &mut stages.delayed,
+                Stage::Blocked => &mut stages.blocked,
+                Stage::Queued => &mut stages.queued,
+                Stage::Running => &mut stages.running,
+            } += 1;
+        }
+        stages
     }
 
     /// A task that is in the yard now, with the stage it is in. Enters no mailbox.
@@ -221,10 +294,6 @@ impl Yard {
     /// Resolves once the yard has ended and its thread has let go of everything; says why.
     pub async fn closed(&self) -> Closed {
         self.0.guardian.closed().await
-    }
-
-    pub(crate) fn downgrade(&self) -> WeakYard {
-        WeakYard(Arc::downgrade(&self.0))
     }
 
     pub(crate) fn registry(&self) -> &Registry {

@@ -1,6 +1,7 @@
 //! What a producer may say about a task besides its name and arguments, and the bounds of it. Wire and builder share
 //! this one way from what was said to the [`Task`]; reading text is not done here.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::id::TaskId;
@@ -82,7 +83,7 @@ impl Options {
     ) -> Result<Task, Rejected> {
         self.check()?;
         let namespace = namespace_of(&name, self.namespace.or_else(|| defaults.namespace.clone()))?;
-        let lane = Lane { namespace, name };
+        let lane = Arc::new(Lane { namespace, name });
         let limits = self.limits.or(defaults.limits).unwrap_or(KeyLimits::PARALLEL);
         let key = key_of(&lane, &body, self.key.as_deref(), limits)?;
         Ok(Task {

@@ -20,6 +20,8 @@ use crate::registry::Registry;
 
 /// Reports are sent at the latest when so many are kept.
 const KEPT_MAX: usize = 256;
+/// After so many tasks in a row the runtime looks after timers and connections, however many more wait.
+const TURNS_MAX: usize = 128;
 
 /// Works until told to end.
 pub(super) fn work(
@@ -71,14 +73,22 @@ impl Shift<'_> {
         self.outbox.push(Report::Ready { concurrency: options.concurrency, ahead: options.ahead, names });
         loop {
             self.take_in();
-            while let Some(Some(end)) = self.running.next().now_or_never() {
+            let mut turns = 0;
+            while turns < TURNS_MAX
+                && let Some(Some(end)) = self.running.next().now_or_never()
+            {
                 self.ended(end);
                 self.take_in();
+                turns += 1;
             }
             self.outbox.send();
             let Orders { stop, kill } = self.desk.orders();
             if kill || (stop && self.running.is_empty() && self.desk.is_clear()) {
                 return;
+            }
+            if turns == TURNS_MAX {
+                tokio::task::yield_now().await;
+                continue;
             }
             tokio::select! {
                 Some(end) = self.running.next(), if !self.running.is_empty() => self.ended(end),
@@ -117,6 +127,11 @@ fn context(job: &Job, host: &Arc<dyn Host>) -> Context {
         attempt: live.attempt,
         namespace: live.task.lane.namespace.clone(),
         timeout: job.timeout,
+        traceparent: live
+            .task
+            .extras
+            .as_ref()
+            .and_then(|extras| extras.traceparent.as_deref().map(Into::into)),
     };
     Context::new(pass, Arc::clone(host))
 }

@@ -167,7 +167,7 @@ impl TestYard {
 
     fn context(&self, task: &Task) -> Context {
         let (namespace, timeout) = (task.lane.namespace.clone(), task.timeout);
-        let pass = Pass { id: task.id, epoch: 1, attempt: 1, namespace, timeout };
+        let pass = Pass { id: task.id, epoch: 1, attempt: 1, namespace, timeout, traceparent: None };
         let calls = YardCalls::default();
         calls.open(&self.yard);
         Context::new(pass, Arc::new(Alone(calls)))
@@ -201,7 +201,7 @@ impl TestYard {
         let open = self.yard.list(filter.clone(), 0, usize::MAX).await.expect("the yard is up");
         let mut tasks = self.ended();
         tasks.retain(|task| filter.picks(task));
-        tasks.extend(open.into_iter().map(|view| view.task));
+        tasks.extend(open.into_iter().filter_map(|view| view.task));
         tasks.iter().map(|task| read(task)).collect()
     }
 

@@ -20,7 +20,7 @@ pub(crate) fn task() -> Task {
     static IDS: AtomicU64 = AtomicU64::new(1);
     Task {
         id: TaskId(u128::from(IDS.fetch_add(1, Ordering::Relaxed))),
-        lane: Lane { namespace: "app.echo".parse::<Namespace>().expect("valid"), name: echo() },
+        lane: Arc::new(Lane { namespace: "app.echo".parse::<Namespace>().expect("valid"), name: echo() }),
         body: Body::new("{}".into(), 0..0, 0..0).expect("within"),
         due: Due::Now,
         expires: None,
