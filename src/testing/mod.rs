@@ -138,17 +138,19 @@ impl TestYard {
     /// If the yard is down.
     pub async fn drain(&self) -> Vec<TaskId> {
         let mut drained = pin!(self.yard.drain());
-        loop {
+        let left = loop {
             tokio::select! {
                 biased;
-                left = &mut drained => return left.expect("the yard is up"),
+                left = &mut drained => break left,
                 () = self.quiet() => {}
             }
             if let Some(left) = (&mut drained).now_or_never() {
-                return left.expect("the yard is up");
+                break left;
             }
             self.clock.advance(STEP);
-        }
+        };
+        self.yard.closed().await;
+        left.expect("the yard is up")
     }
 
     /// Runs the handler once, right here and now, as a first attempt; gives its value or how it ended otherwise. The payload
