@@ -9,15 +9,19 @@
 //! - [`errors`]: what can go wrong, each with what to do
 
 pub mod builder;
+mod calls;
 pub mod config;
 pub mod context;
 pub mod control;
 mod desk;
+pub mod draft;
 pub mod errors;
 pub mod handler;
+mod ids;
 pub mod inline;
 mod local;
 pub mod payload;
+pub mod pool;
 pub mod process;
 pub mod producers;
 mod protocol;
@@ -34,7 +38,13 @@ pub mod worker;
 pub mod yard;
 
 pub use builder::{Builder, PoolSpec};
-pub use errors::{AskError, CancelError, NoOutcome, NotTaken, ScaleError, StartError, SubmitError, YardDown};
+pub use draft::Draft;
+pub use errors::{
+    AskError, CancelError, NoOutcome, NotTaken, ScaleError, StartError, SubmitError, TaskFailed, YardDown,
+};
+pub use ids::fresh_id;
+pub use pool::Pool;
+pub use submit::Refused;
 pub use task_handle::{BatchHandle, Ended, TaskHandle};
 pub use taskyard_actors::guardian::Closed;
 pub use taskyard_core as core;

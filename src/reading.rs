@@ -6,9 +6,8 @@ use taskyard_core::TaskId;
 use taskyard_core::names::TaskName;
 use taskyard_core::task::{Task, TaskDefaults};
 use taskyard_core::wire::{Rejected, parse_task};
-use uuid::Uuid;
 
-use crate::handler;
+use crate::ids::fresh_id;
 use crate::registry::Registry;
 
 /// Reads tasks as they are on the wire. Cheap to clone.
@@ -34,20 +33,6 @@ impl TaskReader {
     }
 
     fn defaults(&self, name: &TaskName) -> TaskDefaults {
-        self.registry.defaults(name.as_str()).map_or_else(TaskDefaults::default, in_core)
-    }
-}
-
-fn fresh_id() -> TaskId {
-    TaskId(Uuid::now_v7().as_u128())
-}
-
-fn in_core(defaults: &handler::TaskDefaults) -> TaskDefaults {
-    TaskDefaults {
-        namespace: defaults.namespace.clone(),
-        timeout: defaults.timeout,
-        retry: defaults.retry,
-        limits: defaults.on_duplicate,
-        priority: defaults.priority,
+        self.registry.defaults(name.as_str()).cloned().unwrap_or_default()
     }
 }

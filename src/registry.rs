@@ -122,6 +122,16 @@ impl Registry {
         self.handlers.get(name).map(|entry| &entry.defaults)
     }
 
+    /// The name and the defaults of tasks of this name, to be shared by all of them.
+    pub(crate) fn kind(&self, name: &str) -> Option<(&TaskName, &TaskDefaults)> {
+        self.handlers.get(name).map(|entry| (&entry.name, &entry.defaults))
+    }
+
+    /// Whether there is no handler.
+    pub fn is_empty(&self) -> bool {
+        self.handlers.is_empty()
+    }
+
     /// Runs a task. `args` and `kwargs` are JSON texts. It always ends: a panic, a result that can't be carried and a name
     /// that is not known are failures.
     pub fn run(
@@ -135,7 +145,11 @@ impl Registry {
             let message = format!("no handler is called {name:?}");
             return std::future::ready(failure("unknown_task", &message, false)).boxed_local();
         };
-        (entry.run)(args, kwargs, cx)
+        // Decoding calls the payload's own code.
+        match std::panic::catch_unwind(AssertUnwindSafe(|| (entry.run)(args, kwargs, cx))) {
+            Ok(run) => run,
+            Err(panic) => std::future::ready(panicked(&*panic)).boxed_local(),
+        }
     }
 
     fn insert(mut self, name: &str, defaults: TaskDefaults, run: Arc<Run>) -> Result<Self, RegistryError> {
@@ -172,7 +186,7 @@ fn finish<O: Serialize>(
         match AssertUnwindSafe(run).catch_unwind().await {
             Ok(Ok(output)) => result(&output),
             Ok(Err(error)) => error.into(),
-            Err(panic) => failure("panic", &panic_message(&*panic), true),
+            Err(panic) => panicked(&*panic),
         }
     }
     .boxed_local()
@@ -190,7 +204,8 @@ fn result(output: &impl Serialize) -> WorkerEnd {
     }
 }
 
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+fn panicked(panic: &(dyn std::any::Any + Send)) -> WorkerEnd {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    failure("panic", &text.unwrap_or("a panic without a message"), true)
 }

@@ -21,6 +21,7 @@ use tokio::sync::broadcast;
 use crate::builder::{Builder, check_bounds};
 use crate::desk::Desk;
 use crate::errors::{AskError, CancelError, NoOutcome, ScaleError, SubmitError, YardDown};
+use crate::registry::Registry;
 use crate::task_handle::{BatchHandle, TaskHandle};
 
 /// The handle to a running yard. Clones are handles to the same yard; they can be used from any thread and any runtime.
@@ -54,6 +55,8 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     /// By [`PoolId`].
     pub(crate) pools: Vec<String>,
+    /// The kinds of task whose defaults are known.
+    pub(crate) registry: Registry,
 }
 
 impl Drop for Inner {
@@ -113,7 +116,7 @@ impl Yard {
             Ok(waiting) => waiting,
             Err(down) => return Err(SubmitError { task, why: AskError::Down(down).into() }),
         };
-        let mut answers = self.submit(vec![Arc::clone(&task)], Some(watch), false).await;
+        let mut answers = self.enter(vec![Arc::clone(&task)], Some(watch), false).await;
         match answers.pop().unwrap_or(Err(SubmitError { task, why: AskError::Confused.into() })) {
             Ok(accepted) => Ok(TaskHandle::new(self.clone(), accepted, outcome)),
             Err(refused) => {
@@ -134,7 +137,7 @@ impl Yard {
                 return Submitted { answers, batch: BatchHandle::empty(self.clone()) };
             }
         };
-        let answers = self.submit(tasks, Some(watch), false).await;
+        let answers = self.enter(tasks, Some(watch), false).await;
         let ids: Arc<[TaskId]> = answers.iter().flatten().map(|accepted| accepted.id).collect();
         self.0.desk.expect_fewer(watch, answers.len() - ids.len());
         Submitted { answers, batch: BatchHandle::new(self.clone(), ids, ended) }
@@ -142,12 +145,12 @@ impl Yard {
 
     /// Submits tasks whose outcomes the submitter does not wait for.
     pub async fn post_tasks(&self, tasks: Vec<Arc<Task>>) -> Vec<Result<Accepted, SubmitError>> {
-        self.submit(tasks, None, false).await
+        self.enter(tasks, None, false).await
     }
 
     /// Submits tasks on behalf of one that runs: they are taken in even while the yard drains.
     pub async fn post_tasks_from_inside(&self, tasks: Vec<Arc<Task>>) -> Vec<Result<Accepted, SubmitError>> {
-        self.submit(tasks, None, true).await
+        self.enter(tasks, None, true).await
     }
 
     /// Waits until the task has ended for good and says how, if anybody knows it.
@@ -157,7 +160,7 @@ impl Yard {
 
     /// Cancels all tasks that the filter picks; the answers say what became of each. A running task is told to end.
     pub async fn cancel(&self, filter: Filter) -> Result<Vec<(TaskId, CancelAnswer)>, CancelError> {
-        match self.ask(|reply| Event::Cancel { filter, reply }).await? {
+        match self.ask(|reply| Event::Cancel { filter: Box::new(filter), reply }).await? {
             Answer::Cancelled(answers) => Ok(answers?),
             other => Err(misfit(other).into()),
         }
@@ -182,7 +185,7 @@ impl Yard {
     /// Unfinished tasks in order of arrival: at most `limit` that the filter picks, after the sequence `after` (0: from
     /// the first; then the last one seen).
     pub async fn list(&self, filter: Filter, after: u64, limit: usize) -> Result<Vec<TaskView>, AskError> {
-        match self.ask(|reply| Event::List { filter, after, limit, reply }).await? {
+        match self.ask(|reply| Event::List { filter: Box::new(filter), after, limit, reply }).await? {
             Answer::Tasks(tasks) => Ok(tasks),
             other => Err(misfit(other)),
         }
@@ -293,6 +296,10 @@ impl Yard {
         self.0.guardian.closed().await
     }
 
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
     pub(crate) fn down(&self) -> YardDown {
         self.0.desk.down()
     }
@@ -303,7 +310,7 @@ impl Yard {
         Ok(PoolId(index as u8))
     }
 
-    async fn submit(
+    async fn enter(
         &self,
         tasks: Vec<Arc<Task>>,
         watch: Option<Token>,

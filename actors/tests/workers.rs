@@ -28,7 +28,7 @@ fn run(id: u128) -> Command {
     let name: TaskName = "echo".parse().expect("a name");
     let task = Task {
         id: TaskId(id),
-        lane: Lane { namespace: Namespace::of_task(&name).expect("a namespace"), name },
+        lane: Arc::new(Lane { namespace: Namespace::of_task(&name).expect("a namespace"), name }),
         body: Body::new("{}".into(), 0..0, 0..0).expect("a body"),
         due: Due::Now,
         expires: None,

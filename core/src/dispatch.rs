@@ -108,13 +108,13 @@ pub enum End {
 pub enum Failure {
     /// The handler said so, or panicked.
     #[error("{0}")]
-    Error(TaskError),
+    Error(Box<TaskError>),
     /// The time limit passed; the worker was made to stop.
     #[error("timed out")]
     TimedOut,
     /// The worker died while the task ran.
     #[error("lost: {0}")]
-    Lost(Loss),
+    Lost(Box<Loss>),
 }
 
 /// A handler's error.

@@ -42,7 +42,7 @@ where
             }
             conversed = true;
             for reply in self.replies.drain(..) {
-                self.conductor.handle(now, conductor::Event::Reply(reply), &mut self.told);
+                self.conductor.handle(now, conductor::Event::Reply(Box::new(reply)), &mut self.told);
             }
         }
     }

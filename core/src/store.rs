@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::dispatch::{Failure, Order, Outcome};
 use crate::id::{Epoch, PoolId, PoolSet, TaskId};
-use crate::names::{Pattern, TaskName};
+use crate::names::{Lane, Pattern, TaskName};
 use crate::task::{DueAt, Task};
 use crate::time::Timestamp;
 
@@ -255,7 +255,7 @@ pub enum Answer {
 #[derive(Debug)]
 pub enum Posted {
     /// Kept and claimed.
-    Claimed(Box<Claimed>),
+    Claimed(Claimed),
     /// Kept.
     Kept(RowState),
     /// The id is known: nothing was changed.
@@ -361,13 +361,17 @@ pub enum RowState {
 /// A task as lists show it.
 #[derive(Debug, Clone)]
 pub struct TaskView {
-    /// The task.
-    pub task: Arc<Task>,
+    /// Its id.
+    pub id: TaskId,
+    /// Namespace and name.
+    pub lane: Arc<Lane>,
+    /// The task; of one that has ended only if it is in the trash.
+    pub task: Option<Arc<Task>>,
     /// Where it is.
     pub state: RowState,
-    /// Its place in the order.
-    pub order: Order,
-    /// When it is due.
+    /// Its place in the order, while it is unfinished.
+    pub order: Option<Order>,
+    /// When it is due, while it is unfinished.
     pub due: Option<Timestamp>,
     /// The latest pass.
     pub epoch: Epoch,

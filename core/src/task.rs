@@ -13,8 +13,8 @@ use crate::time::{Instant64, Timestamp};
 pub struct Task {
     /// Its id for life.
     pub id: TaskId,
-    /// Namespace and name.
-    pub lane: Lane,
+    /// Namespace and name; shared with other tasks of the lane where they come from one place.
+    pub lane: Arc<Lane>,
     /// The task's own JSON.
     pub body: Body,
     /// When it should start, as the producer said it.

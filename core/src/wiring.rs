@@ -52,7 +52,7 @@ impl From<conductor::Effect> for Mail {
 /// The board's only effect is a reply.
 impl From<Reply> for Mail {
     fn from(reply: Reply) -> Self {
-        Self::Conductor(conductor::Event::Reply(reply))
+        Self::Conductor(conductor::Event::Reply(Box::new(reply)))
     }
 }
 

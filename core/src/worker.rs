@@ -113,7 +113,7 @@ pub enum WorkerEnd {
     /// With a value, JSON text.
     Succeeded(Arc<str>),
     /// With an error.
-    Failed(TaskError),
+    Failed(Box<TaskError>),
     /// It gave in to a cancel.
     Cancelled,
     /// It wants to be run again after a while.

@@ -106,16 +106,18 @@ fn place(yard: &Yard, live: &Live, now: Instant64, shown: &mut Value) {
 }
 
 pub(super) fn task(yard: &Yard, view: &TaskView) -> Value {
-    let live = yard.live(view.task.id);
+    let live = yard.live(view.id);
     let mut shown = json!({
-        "uuid": view.task.id,
-        "task": view.task.name().as_str(),
-        "namespace": view.task.lane.namespace.as_str(),
-        "priority": view.task.priority.get(),
+        "uuid": view.id,
+        "task": view.lane.name.as_str(),
+        "namespace": view.lane.namespace.as_str(),
         "state": state(view.state, live.as_deref()),
         "attempts": view.attempts,
         "unroutable": view.unroutable,
     });
+    if let Some(task) = &view.task {
+        shown["priority"] = task.priority.get().into();
+    }
     if let Some(due) = view.due {
         shown["due"] = Rfc3339(due).to_string().into();
     }

@@ -124,6 +124,11 @@ impl Desk {
         state.running.values().filter(|running| running.cx.is_cancelled()).for_each(|told| told.drop.abort());
     }
 
+    /// The worker drops everything and ends.
+    pub(super) fn kill(&self) {
+        self.order(|orders| orders.kill = true);
+    }
+
     fn order(&self, change: impl FnOnce(&mut Orders)) {
         change(&mut self.lock().orders);
         self.rung.notify_one();
@@ -143,12 +148,13 @@ impl LocalLink {
         Self { desk, reports, kept: Vec::new(), droppable }
     }
 
-    fn remove(&self, id: TaskId, answer: Report) -> bool {
-        let removed = self.desk.remove(id);
-        if removed {
-            self.reports.send(answer);
+    fn cancel(&self, id: TaskId, reason: CancelReason) {
+        if self.desk.remove(id) {
+            let end = WorkerEnd::Cancelled;
+            self.reports.send_all(vec![Report::Started { id }, Report::Done { id, end }]);
+        } else {
+            self.desk.cancel(id, reason);
         }
-        removed
     }
 }
 
@@ -160,19 +166,12 @@ impl Link for LocalLink {
         }
         self.flush();
         match command {
-            Command::Cancel { id, reason } => {
-                let gone = self.remove(id, Report::Done { id, end: WorkerEnd::Cancelled });
-                if !gone {
-                    self.desk.cancel(id, reason);
-                }
-            }
-            Command::Recall { id } => {
-                self.remove(id, Report::Returned { id });
-            }
+            Command::Cancel { id, reason } => self.cancel(id, reason),
+            Command::Recall { id } if self.desk.remove(id) => self.reports.send(Report::Returned { id }),
             Command::Stop => self.desk.order(|orders| orders.stop = true),
             Command::Signal(Signal::Term) if self.droppable => self.desk.drop_told(),
-            Command::Signal(Signal::Kill) if self.droppable => self.desk.order(|orders| orders.kill = true),
-            Command::Signal(_) | Command::Launch | Command::Run { .. } => {}
+            Command::Signal(Signal::Kill) if self.droppable => self.desk.kill(),
+            Command::Recall { .. } | Command::Signal(_) | Command::Launch | Command::Run { .. } => {}
         }
     }
 

@@ -7,10 +7,12 @@ use futures::FutureExt as _;
 use futures::future::{Abortable, LocalBoxFuture};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use taskyard_actors::Reports;
+use taskyard_actors::in_flight::{Flight, InFlight};
 use taskyard_core::TaskId;
 use taskyard_core::worker::{Report, WorkerEnd};
 use tokio::task::LocalSet;
 
+use super::counted::Counted;
 use super::link::{Desk, Job, Orders, Taken};
 use super::{Crew, InHouse};
 use crate::context::{Context, Host, Pass};
@@ -18,9 +20,16 @@ use crate::registry::Registry;
 
 /// Reports are sent at the latest when so many are kept.
 const KEPT_MAX: usize = 256;
+/// After so many tasks in a row the runtime looks after timers and connections, however many more wait.
+const TURNS_MAX: usize = 128;
 
 /// Works until told to end.
-pub(super) fn work(crew: &Crew, desk: &Arc<Desk>, reports: &Reports) -> io::Result<()> {
+pub(super) fn work(
+    crew: &Crew,
+    desk: &Arc<Desk>,
+    reports: &Reports,
+    counted: Option<(Flight, InFlight)>,
+) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let host = Arc::new(InHouse { desk: Arc::clone(desk), calls: Arc::clone(&crew.calls) });
     let mut shift = Shift {
@@ -30,7 +39,13 @@ pub(super) fn work(crew: &Crew, desk: &Arc<Desk>, reports: &Reports) -> io::Resu
         outbox: Outbox { reports, kept: Vec::new() },
         running: FuturesUnordered::new(),
     };
-    LocalSet::new().block_on(&runtime, shift.work());
+    let work = match counted {
+        None => shift.work().boxed_local(),
+        Some((flight, in_flight)) => {
+            Counted::new(in_flight, flight, shift.work().boxed_local()).boxed_local()
+        }
+    };
+    LocalSet::new().block_on(&runtime, work);
     drop(shift);
     // What handlers left on blocking threads is not waited for.
     runtime.shutdown_background();
@@ -58,14 +73,22 @@ impl Shift<'_> {
         self.outbox.push(Report::Ready { concurrency: options.concurrency, ahead: options.ahead, names });
         loop {
             self.take_in();
-            while let Some(Some(end)) = self.running.next().now_or_never() {
+            let mut turns = 0;
+            while turns < TURNS_MAX
+                && let Some(Some(end)) = self.running.next().now_or_never()
+            {
                 self.ended(end);
                 self.take_in();
+                turns += 1;
             }
             self.outbox.send();
             let Orders { stop, kill } = self.desk.orders();
             if kill || (stop && self.running.is_empty() && self.desk.is_clear()) {
                 return;
+            }
+            if turns == TURNS_MAX {
+                tokio::task::yield_now().await;
+                continue;
             }
             tokio::select! {
                 Some(end) = self.running.next(), if !self.running.is_empty() => self.ended(end),
@@ -104,6 +127,11 @@ fn context(job: &Job, host: &Arc<dyn Host>) -> Context {
         attempt: live.attempt,
         namespace: live.task.lane.namespace.clone(),
         timeout: job.timeout,
+        traceparent: live
+            .task
+            .extras
+            .as_ref()
+            .and_then(|extras| extras.traceparent.as_deref().map(Into::into)),
     };
     Context::new(pass, Arc::clone(host))
 }
@@ -125,6 +153,8 @@ impl Outbox<'_> {
     }
 
     fn send(&mut self) {
-        self.reports.send_all(std::mem::take(&mut self.kept));
+        if !self.kept.is_empty() {
+            self.reports.send_all(std::mem::take(&mut self.kept));
+        }
     }
 }

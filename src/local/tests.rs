@@ -14,7 +14,7 @@ use crate::handler::HandlerError;
 /// A dispatch of a task without anything special.
 pub(crate) fn live(id: u128, name: &str, args: &str, kwargs: &str) -> Arc<Live> {
     let name: TaskName = name.parse().unwrap();
-    let lane = Lane { namespace: Namespace::of_task(&name).unwrap(), name };
+    let lane = Arc::new(Lane { namespace: Namespace::of_task(&name).unwrap(), name });
     let body =
         Body::new(format!("{args}{kwargs}").into(), 0..args.len(), args.len()..args.len() + kwargs.len());
     let task = Task {
@@ -70,7 +70,7 @@ fn block(cx: &crate::context::Context) -> Result<&'static str, HandlerError> {
 fn rig(droppable: bool, concurrency: u32, ahead: u32) -> Rig {
     let (sender, reports) = channel();
     let options = Options { concurrency, ahead };
-    let crew = Crew { registry: registry(), calls: Arc::new(NoCalls), options, droppable };
+    let crew = Crew { registry: registry(), calls: Arc::new(NoCalls), options, droppable, in_flight: None };
     let link = crew.start("t-1", Reports::new(move |reports| drop(sender.send(reports))));
     let mut rig = Rig { link, reports, kept: std::collections::VecDeque::new() };
     assert!(matches!(rig.next(), Report::Ready { .. }));
@@ -147,6 +147,7 @@ fn a_recall_and_a_cancel_are_answered_while_a_handler_blocks() {
     rig.link.tell(Command::Recall { id: TaskId(2) });
     assert!(matches!(rig.next(), Report::Returned { id: TaskId(2) }));
     rig.link.tell(Command::Cancel { id: TaskId(3), reason: REASON });
+    rig.started(3);
     assert_eq!(rig.done(3), WorkerEnd::Cancelled);
     rig.link.tell(Command::Recall { id: TaskId(1) });
     rig.link.tell(Command::Signal(Signal::Kill));

@@ -18,13 +18,13 @@ use tokio::time::sleep_until;
 use super::capture::{Capture, Tail};
 use super::child::{Death, Leader, resident, signal_group};
 use super::conversation::{Asked, Conversation, Heard};
-use super::launcher_thread::Spawned;
+use super::launcher_thread::{LauncherThread, Spawned};
 use super::link::Shared;
 use crate::context::Calls;
 
 /// While so many calls of its handlers are being answered, nothing more is read from a worker.
 const CALLS_MAX: usize = 64;
-/// How long a worker may live after it closed its connection.
+/// How long a worker may live after it closed its connection, unless it said that it ends.
 const AFTER_EOF: Duration = Duration::from_millis(500);
 /// How often the memory of a busy worker is looked at.
 const MEMORY_EVERY: Duration = Duration::from_secs(1);
@@ -38,6 +38,8 @@ pub(super) struct Attendant {
     pub(super) calls: Arc<dyn Calls>,
     pub(super) name: String,
     pub(super) watch_memory: bool,
+    /// Held so that the thread outlives the worker: the kernel kills its children when it ends.
+    pub(super) _thread: LauncherThread,
 }
 
 /// The process and the yard's ends of what connects it.
@@ -116,7 +118,8 @@ impl Attendant {
         };
         let fault = if count == 0 {
             charge.reading = false;
-            charge.closed = Some(tokio::time::Instant::now() + AFTER_EOF);
+            let patience = (!charge.conversation.bye).then_some(AFTER_EOF);
+            charge.closed = patience.map(|patience| tokio::time::Instant::now() + patience);
             charge.conversation.end()
         } else {
             charge.conversation.take_in(&mut self.shared.unanswered.borrow_mut(), &mut heard)

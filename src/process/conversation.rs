@@ -69,11 +69,13 @@ pub(super) struct Heard {
 pub(super) struct Conversation {
     pub(super) lines: Lines,
     ready: bool,
+    /// It said that it ends; it may take its time.
+    pub(super) bye: bool,
 }
 
 impl Conversation {
     pub(super) fn new() -> Self {
-        Self { lines: Lines::new(FRAME_MAX), ready: false }
+        Self { lines: Lines::new(FRAME_MAX), ready: false, bye: false }
     }
 
     /// Takes in all whole frames that were read. The error is the fault after which nothing more is taken; what was heard
@@ -83,6 +85,7 @@ impl Conversation {
             match self.lines.next() {
                 Ok(Some(line)) => {
                     let frame = FromWorker::parse(line)?;
+                    self.bye |= matches!(frame, FromWorker::Bye);
                     Self::hear(&mut self.ready, frame, unanswered, heard)?;
                 }
                 Ok(None) => return Ok(()),

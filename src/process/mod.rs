@@ -133,6 +133,7 @@ impl Launcher for ProcessLauncher {
             calls: Arc::clone(&self.calls),
             name: name.into(),
             watch_memory: self.settings.watch_memory,
+            _thread: self.thread.clone(),
         };
         tokio::task::spawn_local(attendant.attend(spawned));
         Box::new(ProcessLink(shared))

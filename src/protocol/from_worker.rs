@@ -68,9 +68,9 @@ struct Fields<'a> {
     #[serde(default)]
     protocol: Option<u32>,
     #[serde(default)]
-    concurrency: Option<u32>,
+    concurrency: Option<u16>,
     #[serde(default)]
-    ahead: Option<u32>,
+    ahead: Option<u16>,
     #[serde(default)]
     tasks: Option<Vec<TaskName>>,
     #[serde(default)]
@@ -124,7 +124,7 @@ impl<'a> Fields<'a> {
     fn end(self) -> Result<WorkerEnd, String> {
         match self.outcome.as_deref() {
             Some("succeeded") => Ok(WorkerEnd::Succeeded(self.value.map_or("null", RawValue::get).into())),
-            Some("failed") => Ok(WorkerEnd::Failed(needed(self.error, "error")?)),
+            Some("failed") => Ok(WorkerEnd::Failed(Box::new(needed(self.error, "error")?))),
             Some("cancelled") => Ok(WorkerEnd::Cancelled),
             Some("snooze") => {
                 let seconds = needed(self.seconds, "seconds")?;
@@ -151,7 +151,8 @@ impl<'a> Fields<'a> {
             return Err("a concurrency of 0".into());
         }
         let names = needed(self.tasks, "tasks")?;
-        Ok(FromWorker::Ready { concurrency, ahead: self.ahead.unwrap_or(0), names })
+        let ahead = self.ahead.unwrap_or(0).into();
+        Ok(FromWorker::Ready { concurrency: concurrency.into(), ahead, names })
     }
 }
 
@@ -178,17 +179,20 @@ pub(crate) fn ready<'n>(
 
 /// A task began to run.
 pub(crate) fn started(out: &mut Vec<u8>, id: TaskId) {
-    text(out, format_args!("{{\"type\":\"started\",\"id\":\"{id}\"}}\n"));
+    about(out, br#"{"type":"started","id":""#, id);
+    out.extend_from_slice(b"}\n");
 }
 
 /// A task comes back, not started.
 pub(crate) fn returned(out: &mut Vec<u8>, id: TaskId) {
-    text(out, format_args!("{{\"type\":\"returned\",\"id\":\"{id}\"}}\n"));
+    about(out, br#"{"type":"returned","id":""#, id);
+    out.extend_from_slice(b"}\n");
 }
 
 /// A task ended.
 pub(crate) fn done(out: &mut Vec<u8>, id: TaskId, end: &WorkerEnd) {
-    text(out, format_args!(r#"{{"type":"done","id":"{id}","outcome":"#));
+    about(out, br#"{"type":"done","id":""#, id);
+    out.extend_from_slice(br#","outcome":"#);
     match end {
         WorkerEnd::Succeeded(value) => {
             out.extend_from_slice(br#""succeeded","value":"#);
@@ -208,7 +212,8 @@ pub(crate) fn done(out: &mut Vec<u8>, id: TaskId, end: &WorkerEnd) {
 
 /// How far a task is.
 pub(crate) fn progress(out: &mut Vec<u8>, id: TaskId, progress: &Progress) {
-    text(out, format_args!(r#"{{"type":"progress","id":"{id}","fraction":"#));
+    about(out, br#"{"type":"progress","id":""#, id);
+    out.extend_from_slice(br#","fraction":"#);
     json(out, &progress.fraction);
     if let Some(note) = &progress.note {
         out.extend_from_slice(br#","note":"#);
@@ -236,6 +241,13 @@ pub(crate) fn unstartable(out: &mut Vec<u8>, why: &str) {
     out.extend_from_slice(br#"{"type":"unstartable","why":"#);
     json(out, why);
     out.extend_from_slice(b"}\n");
+}
+
+/// The beginning of a frame about a task.
+fn about(out: &mut Vec<u8>, beginning: &[u8], id: TaskId) {
+    out.extend_from_slice(beginning);
+    super::id(out, id);
+    out.push(b'"');
 }
 
 #[cfg(test)]
@@ -267,7 +279,12 @@ mod tests {
         ends(&WorkerEnd::Cancelled);
         ends(&WorkerEnd::Snoozed(Duration::from_millis(1500)));
         let (kind, message) = ("io".into(), "no \"such\"\nfile\0".into());
-        ends(&WorkerEnd::Failed(TaskError { kind, message, trace: Some("a\nb".into()), retry: false }));
+        ends(&WorkerEnd::Failed(Box::new(TaskError {
+            kind,
+            message,
+            trace: Some("a\nb".into()),
+            retry: false,
+        })));
     }
 
     #[test]
@@ -285,6 +302,8 @@ mod tests {
     /// P25.
     #[test]
     fn what_is_wrong_with_a_frame_is_said() {
+        let eager = r#"{"type":"ready","protocol":1,"concurrency":4000000000,"tasks":[]}"#;
+        assert!(wrong(eager).contains("4000000000"));
         assert!(wrong("hello").starts_with("not a frame"));
         assert!(wrong(r#"{"type":"started"}"#).contains(r#"without "id""#));
         assert!(wrong(r#"{"type":"started","id":"seven"}"#).contains("a bad id"));

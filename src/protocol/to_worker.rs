@@ -11,7 +11,7 @@ use taskyard_core::id::Epoch;
 use taskyard_core::live::Live;
 use taskyard_core::worker::CancelReason;
 
-use super::{PROTOCOL, json, raw, text};
+use super::{FRAME_MAX, PROTOCOL, json, raw, text};
 
 /// A frame to a worker.
 #[derive(Debug)]
@@ -35,6 +35,7 @@ pub(crate) struct Run<'a> {
     pub(crate) kwargs: &'a str,
     pub(crate) attempt: u32,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) traceparent: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -57,6 +58,8 @@ struct Fields<'a> {
     attempt: Option<u32>,
     #[serde(default)]
     timeout: Option<f64>,
+    #[serde(borrow, default)]
+    traceparent: Option<Cow<'a, str>>,
     #[serde(default)]
     reason: Option<CancelReason>,
     #[serde(default)]
@@ -106,6 +109,7 @@ impl<'a> Fields<'a> {
             kwargs: self.kwargs.map_or("{}", RawValue::get),
             attempt: self.attempt.unwrap_or(1),
             timeout: timeout.map_err(|error| format!("timeout: {error}"))?,
+            traceparent: self.traceparent,
         })
     }
 
@@ -131,7 +135,9 @@ pub(crate) fn hello(out: &mut Vec<u8>, worker: &str, pool: &str) {
 /// Run this.
 pub(crate) fn run(out: &mut Vec<u8>, live: &Live, timeout: Option<Duration>) {
     let task = &live.task;
-    text(out, format_args!(r#"{{"type":"run","id":"{}","epoch":{},"task":"#, task.id, live.epoch));
+    out.extend_from_slice(br#"{"type":"run","id":""#);
+    super::id(out, task.id);
+    text(out, format_args!(r#"","epoch":{},"task":"#, live.epoch));
     json(out, &task.lane.name);
     out.extend_from_slice(br#","namespace":"#);
     json(out, &task.lane.namespace);
@@ -167,8 +173,19 @@ pub(crate) fn recall(out: &mut Vec<u8>, id: TaskId) {
     text(out, format_args!("{{\"type\":\"recall\",\"id\":\"{id}\"}}\n"));
 }
 
-/// The answer to a call.
+/// The answer to a call. One that is too long becomes an error that says so.
 pub(crate) fn reply(out: &mut Vec<u8>, seq: u64, answer: &Result<Value, String>) {
+    let start = out.len();
+    write_reply(out, seq, answer);
+    let bytes = out.len() - start;
+    if bytes > FRAME_MAX {
+        out.truncate(start);
+        let error = format!("the answer is {bytes} bytes long, at most {FRAME_MAX} are allowed");
+        write_reply(out, seq, &Err(error));
+    }
+}
+
+fn write_reply(out: &mut Vec<u8>, seq: u64, answer: &Result<Value, String>) {
     text(out, format_args!(r#"{{"type":"reply","seq":{seq},"#));
     match answer {
         Ok(value) => {
@@ -220,5 +237,16 @@ mod tests {
             };
             assert_eq!(read, answer);
         }
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_is_an_error_that_says_so() {
+        let mut out = Vec::new();
+        reply(&mut out, 3, &Ok("x".repeat(FRAME_MAX).into()));
+        let Ok(ToWorker::Reply { seq: 3, answer: Err(error) }) = ToWorker::parse(&out[..out.len() - 1])
+        else {
+            panic!("not an error");
+        };
+        assert!(error.contains("at most 1048576"), "{error}");
     }
 }

@@ -77,17 +77,14 @@ impl Service<'_> {
         }
     }
 
-    /// Starts tasks while there is room. If none waits behind them, what was written goes out before they run, for they may
-    /// take long; otherwise they are short, else none would have been sent ahead.
+    /// Starts tasks while there is room. Their starts go out with whatever comes next: the end of a short task, the flush
+    /// before this thread rests, or the stand-in's within two milliseconds.
     fn start_what_may(&mut self) -> io::Result<()> {
-        let room = self.station.options.concurrency as usize - self.running.len();
-        let mut started = false;
-        for _ in 0..room {
+        while self.running.len() < self.station.options.concurrency as usize {
             let Some(run) = self.station.start()? else { break };
             self.running.push(run);
-            started = true;
         }
-        if started && self.station.is_clear() { self.station.wire.flush() } else { Ok(()) }
+        Ok(())
     }
 }
 

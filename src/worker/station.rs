@@ -143,6 +143,7 @@ fn pass(job: &Job) -> Pass {
         attempt: job.attempt,
         namespace: job.namespace.clone(),
         timeout: job.timeout,
+        traceparent: job.traceparent.clone(),
     }
 }
 

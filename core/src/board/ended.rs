@@ -1,54 +1,55 @@
 //! The last tasks that ended: what makes a second post of an id harmless and answers who asks late.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::dispatch::{Order, Outcome};
+use crate::dispatch::Outcome;
 use crate::id::{Epoch, TaskId};
 use crate::map::Map;
+use crate::names::Lane;
 use crate::task::Task;
 
 /// A task that ended.
 #[derive(Debug)]
 pub(super) struct EndedTask {
-    pub(super) task: Arc<Task>,
-    pub(super) order: Order,
+    pub(super) lane: Arc<Lane>,
+    /// Kept of what is in the trash only, so that the memory of the others is free at once.
+    pub(super) task: Option<Arc<Task>>,
     pub(super) epoch: Epoch,
     pub(super) attempts: u32,
     pub(super) outcome: Outcome,
 }
 
-/// The last so many.
+/// The last so many, in a ring.
 #[derive(Debug)]
 pub(super) struct EndedTasks {
     remembered: usize,
-    tasks: Map<TaskId, EndedTask>,
-    order: VecDeque<TaskId>,
+    places: Map<TaskId, usize>,
+    ring: Vec<(TaskId, EndedTask)>,
+    next: usize,
 }
 
 impl EndedTasks {
     pub(super) fn new(remembered: usize) -> Self {
-        Self { remembered, tasks: Map::default(), order: VecDeque::new() }
+        Self { remembered, places: Map::default(), ring: Vec::new(), next: 0 }
     }
 
-    pub(super) fn add(&mut self, ended: EndedTask) {
-        if self.remembered == 0 {
-            return;
+    pub(super) fn add(&mut self, id: TaskId, ended: EndedTask) {
+        if self.ring.len() < self.remembered {
+            self.places.insert(id, self.ring.len());
+            self.ring.push((id, ended));
+        } else if let Some(slot) = self.ring.get_mut(self.next) {
+            self.places.remove(&slot.0);
+            self.places.insert(id, self.next);
+            *slot = (id, ended);
+            self.next = (self.next + 1) % self.remembered;
         }
-        if self.order.len() == self.remembered
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.tasks.remove(&oldest);
-        }
-        self.order.push_back(ended.task.id);
-        self.tasks.insert(ended.task.id, ended);
     }
 
     pub(super) fn get(&self, id: TaskId) -> Option<&EndedTask> {
-        self.tasks.get(&id)
+        self.ring.get(*self.places.get(&id)?).map(|(_, ended)| ended)
     }
 
     pub(super) fn trashed(&self) -> usize {
-        self.tasks.values().filter(|ended| matches!(ended.outcome, Outcome::Trashed(_))).count()
+        self.ring.iter().filter(|(_, ended)| ended.task.is_some()).count()
     }
 }

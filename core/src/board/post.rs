@@ -27,11 +27,13 @@ impl Board {
             Err(refusal) => return Posted::Refused(refusal),
         };
         self.lanes.enter(lane);
-        self.insert(now, new, lane);
-        if let Some(claimed) = self.claim_new(now, id, new.due, room) {
-            return Posted::Claimed(Box::new(claimed));
+        let mut row = self.new_row(now, new, lane);
+        let claimed = self.claim_new(now, &mut row, new.due, room);
+        self.rows.insert(id, row);
+        match claimed {
+            Some(claimed) => Posted::Claimed(claimed),
+            None => Posted::Kept(self.file(now, id)),
         }
-        Posted::Kept(self.file(now, id))
     }
 
     fn known(&self, id: TaskId) -> Option<Known> {
@@ -63,10 +65,10 @@ impl Board {
         Ok(lane)
     }
 
-    fn insert(&mut self, now: Now, new: &NewRow, lane: LaneId) {
+    fn new_row(&mut self, now: Now, new: &NewRow, lane: LaneId) -> Row {
         self.sequence += 1;
         let due = row::wall(new.due, now);
-        let row = Row {
+        Row {
             order: row::order(&new.task, due, now.wall, self.sequence, micros(self.settings.aging)),
             task: Arc::clone(&new.task),
             posted: now.wall,
@@ -80,13 +82,11 @@ impl Board {
             judged: false,
             counted: false,
             state: RowState::Claimed,
-        };
-        self.rows.insert(new.task.id, row);
+        }
     }
 
     /// Claims a new row in the write that posts it: only if its pool has room and no row of that pool waits.
-    fn claim_new(&mut self, now: Now, id: TaskId, due: DueAt, room: &mut Room) -> Option<Claimed> {
-        let row = self.rows.get_mut(&id)?;
+    fn claim_new(&mut self, now: Now, row: &mut Row, due: DueAt, room: &mut Room) -> Option<Claimed> {
         let pools = self.lanes.pools(row.lane);
         let near = !row::is_due(due, now);
         let unjudged = !near && row.must_be_judged();
@@ -139,21 +139,33 @@ impl Board {
     /// The row no longer counts as ready or claimed: the next of its key takes its place.
     pub(super) fn release_key(&mut self, id: TaskId) {
         let Some(row) = self.rows.get_mut(&id) else { return };
-        if let Some(next) = self.keys.release(row) {
-            self.lift(next);
-            if let Some(row) = self.rows.get_mut(&next) {
-                self.keys.admit(row, true);
-            }
-            self.put(next, RowState::Ready);
+        let next = self.keys.release(row);
+        self.follow(next);
+    }
+
+    fn follow(&mut self, next: Option<TaskId>) {
+        let Some(next) = next else { return };
+        self.lift(next);
+        if let Some(row) = self.rows.get_mut(&next) {
+            self.keys.admit(row, true);
         }
+        self.put(next, RowState::Ready);
+    }
+
+    /// Keeps what is still worth knowing of a row that is gone.
+    fn bury(&mut self, row: Row, outcome: Outcome) {
+        let Row { task, epoch, attempts, .. } = row;
+        let (id, lane) = (task.id, Arc::clone(&task.lane));
+        let task = matches!(outcome, Outcome::Trashed(_)).then_some(task);
+        self.ended.add(id, EndedTask { lane, task, epoch, attempts, outcome });
     }
 
     /// Ends a lifted row for good.
     pub(super) fn end(&mut self, id: TaskId, outcome: Outcome) {
-        self.release_key(id);
-        let Some(row) = self.rows.remove(&id) else { return };
+        let Some(mut row) = self.rows.remove(&id) else { return };
+        let next = self.keys.release(&mut row);
+        self.follow(next);
         self.lanes.leave(row.lane);
-        let Row { task, order, epoch, attempts, .. } = row;
-        self.ended.add(EndedTask { task, order, epoch, attempts, outcome });
+        self.bury(row, outcome);
     }
 }

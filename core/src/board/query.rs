@@ -13,9 +13,11 @@ impl Board {
         self.rows.get(&id).map(|row| self.view_row(row)).or_else(|| {
             let ended = self.ended.get(id)?;
             Some(TaskView {
-                task: Arc::clone(&ended.task),
+                id,
+                lane: Arc::clone(&ended.lane),
+                task: ended.task.clone(),
                 state: RowState::Ended,
-                order: ended.order,
+                order: None,
                 due: None,
                 epoch: ended.epoch,
                 attempts: ended.attempts,
@@ -28,9 +30,11 @@ impl Board {
 
     fn view_row(&self, row: &Row) -> TaskView {
         TaskView {
-            task: Arc::clone(&row.task),
+            id: row.task.id,
+            lane: Arc::clone(&row.task.lane),
+            task: Some(Arc::clone(&row.task)),
             state: row.state,
-            order: row.order,
+            order: Some(row.order),
             due: Some(row.due),
             epoch: row.epoch,
             attempts: row.attempts,

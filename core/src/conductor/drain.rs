@@ -67,7 +67,7 @@ impl Conductor {
     }
 
     pub(super) fn drained(&mut self, left: &[TaskView], effects: &mut Vec<Effect>) {
-        self.drain.phase = Phase::Drained(left.iter().map(|view| view.task.id).collect());
+        self.drain.phase = Phase::Drained(left.iter().map(|view| view.id).collect());
         self.drain.tell(effects);
     }
 }

@@ -77,8 +77,8 @@ pub enum Event {
     },
     /// From the edge: cancel all that the filter picks. Answer: [`Answer::Cancelled`].
     Cancel {
-        /// Which.
-        filter: Filter,
+        /// Which. Boxed, as what is seldom said shall not make every event larger.
+        filter: Box<Filter>,
         /// For whom.
         reply: Token,
     },
@@ -100,8 +100,8 @@ pub enum Event {
     },
     /// From the edge: unfinished tasks in order of arrival. Answer: [`Answer::Tasks`].
     List {
-        /// Which.
-        filter: Filter,
+        /// Which. Boxed, as what is seldom said shall not make every event larger.
+        filter: Box<Filter>,
         /// After this sequence.
         after: u64,
         /// At most so many.
@@ -150,7 +150,7 @@ pub enum Event {
         paused: bool,
     },
     /// From the board: the answer to a request.
-    Reply(Reply),
+    Reply(Box<Reply>),
     /// From InProgress, Delayer or Blocker: a dispatch ended.
     Ended(Ended),
     /// From the Delayer: it is due and on its way.
@@ -396,8 +396,23 @@ impl Conductor {
         }
     }
 
+    /// A task ended on the board. Its last dispatch may not be known yet to be recorded.
+    fn finish_on_board(&mut self, task: &Arc<Task>, outcome: Outcome, effects: &mut Vec<Effect>) {
+        let watch = self.ledger.get_mut(task.id).and_then(|entry| entry.watch.take());
+        self.finish(task, outcome, watch, effects);
+    }
+
     /// A task is finished: whoever waits for it learns how.
-    fn finish(&mut self, task: &Arc<Task>, outcome: Outcome, effects: &mut Vec<Effect>) {
+    fn finish(
+        &mut self,
+        task: &Arc<Task>,
+        outcome: Outcome,
+        watch: Option<Token>,
+        effects: &mut Vec<Effect>,
+    ) {
+        if let Some(watch) = watch {
+            effects.push(Effect::Answer(watch, Answer::Outcome(task.id, outcome.clone())));
+        }
         self.totals.add(&outcome);
         self.happened(effects, || Happened::TaskEnded { task: Arc::clone(task), outcome: outcome.clone() });
         self.watchers.tell(task.id, outcome, effects);
@@ -411,8 +426,8 @@ impl Machine for Conductor {
     fn handle(&mut self, now: Now, event: Event, effects: &mut Vec<Effect>) {
         match event {
             Event::Submit(submission) => self.submit(now, submission, effects),
-            Event::Reply(reply) => self.reply(now, reply, effects),
-            Event::Ended(ended) => self.ended(now, ended, effects),
+            Event::Reply(reply) => self.reply(now, *reply, effects),
+            Event::Ended(ended) => self.ended(now, ended),
             Event::Due(name) => self.ledger.due(name),
             Event::Blocked(name) => self.ledger.blocked(name),
             Event::Unblocked(name) => self.ledger.unblocked(name),
@@ -420,12 +435,12 @@ impl Machine for Conductor {
             Event::Learned { pool, names } => self.learned(now, pool, names, effects),
             Event::Told(cancel) => self.told(&cancel, effects),
             Event::Missed(cancel) => self.missed(cancel, effects),
-            Event::Cancel { filter, reply } => self.cancel(now, filter, reply, effects),
+            Event::Cancel { filter, reply } => self.cancel(now, *filter, reply, effects),
             Event::Reschedule { id, due, reply } => self.reschedule(now, id, due, reply, effects),
             Event::Watch { id, reply } => self.watch(now, id, reply, effects),
             Event::Get { id, reply } => self.get(now, id, reply, effects),
             Event::List { filter, after, limit, reply } => {
-                self.list(now, filter, after, limit, reply, effects)
+                self.list(now, *filter, after, limit, reply, effects);
             }
             Event::Count { reply } => self.count(now, reply, effects),
             Event::Sum { reply } => effects.push(Effect::Answer(reply, Answer::Totals(self.totals))),

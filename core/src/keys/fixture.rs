@@ -17,7 +17,7 @@ pub(crate) fn dispatch(n: u64, key: Option<Key>, limits: KeyLimits) -> Dispatch 
     let name: TaskName = "copy".parse().unwrap();
     let task = Task {
         id: TaskId(n.into()),
-        lane: Lane { namespace: Namespace::of_task(&name).unwrap(), name },
+        lane: Arc::new(Lane { namespace: Namespace::of_task(&name).unwrap(), name }),
         body: Body::new("{}".into(), 0..0, 0..0).unwrap(),
         due: Due::Now,
         expires: None,

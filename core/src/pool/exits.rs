@@ -66,6 +66,6 @@ fn end_of_started(held: &Held, doom: Option<&Doom>, loss: &Loss) -> End {
         _ if held.is_unwanted() => End::Cancelled,
         (Some(CancelReason::Shutdown), _) | (_, Some(Doom::Drain)) => End::Returned(Return::Drain),
         (_, Some(Doom::Ladder)) => End::Returned(Return::Setback),
-        _ => End::Failed(Failure::Lost(loss.clone())),
+        _ => End::Failed(Failure::Lost(Box::new(loss.clone()))),
     }
 }

@@ -104,7 +104,7 @@ impl Pool {
             (_, WorkerEnd::Snoozed(pause)) => End::Snoozed(pause),
             (_, WorkerEnd::Cancelled) if unwanted => End::Cancelled,
             (Some(_), WorkerEnd::Cancelled) => End::Returned(Return::Drain),
-            (None, WorkerEnd::Cancelled) => End::Failed(Failure::Error(gave_up())),
+            (None, WorkerEnd::Cancelled) => End::Failed(Failure::Error(Box::new(gave_up()))),
         };
         self.finish(held.dispatch, end, effects);
         self.count_task(now, number, effects);

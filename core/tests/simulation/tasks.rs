@@ -33,7 +33,7 @@ pub(crate) fn draw(rng: &mut Rng, number: u64, wall: Timestamp) -> Arc<Task> {
     };
     Arc::new(Task {
         id: TaskId(u128::from(number) << 64 | u128::from(rng.next())),
-        lane: Lane { namespace, name },
+        lane: Arc::new(Lane { namespace, name }),
         body: Body::new("{}".into(), 0..0, 0..0).unwrap(),
         due: due(rng, wall),
         expires: rng.permille(100).then(|| Due::In(Duration::from_millis(3_500 + rng.below(6_000)))),

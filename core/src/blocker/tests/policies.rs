@@ -64,7 +64,7 @@ fn the_one_that_queue_one_lets_wait_runs_when_the_first_ended() {
 fn a_twin_starts_when_the_worker_of_the_first_was_lost() {
     let mut world = burst(KeyLimits::SERIAL, 2);
     let loss = Loss { status: "signal 9".into(), output: String::new() };
-    world.end(0, End::Failed(Failure::Lost(loss)), Role::Pool);
+    world.end(0, End::Failed(Failure::Lost(Box::new(loss))), Role::Pool);
     world.settle();
     assert_eq!((world.ended.len(), world.running()), (1, vec![2]));
     assert!(world.blocked().is_empty());

@@ -76,7 +76,7 @@ impl Like {
         let name = name(self.name);
         let task = Task {
             id: TaskId(self.id),
-            lane: Lane { namespace: "ns".parse().unwrap(), name },
+            lane: Arc::new(Lane { namespace: "ns".parse().unwrap(), name }),
             body: Body::new("{}".into(), 0..0, 0..0).unwrap(),
             due: Due::Now,
             expires: None,
@@ -255,7 +255,12 @@ fn dispatched(live: &Arc<Live>) -> Event {
 }
 
 fn failed(kind: &str) -> WorkerEnd {
-    WorkerEnd::Failed(TaskError { kind: kind.into(), message: "no".into(), trace: None, retry: true })
+    WorkerEnd::Failed(Box::new(TaskError {
+        kind: kind.into(),
+        message: "no".into(),
+        trace: None,
+        retry: true,
+    }))
 }
 
 fn line(effect: &Effect) -> String {
