@@ -24,7 +24,9 @@ pub(crate) fn become_program_if_told() {
     if words.next().is_none_or(|word| word != ORDER) {
         return;
     }
-    let (Some(parent), Some(program)) = (words.next(), words.next()) else { std::process::exit(NOT_EXECUTED) };
+    let (Some(parent), Some(program)) = (words.next(), words.next()) else {
+        std::process::exit(NOT_EXECUTED)
+    };
     let bound = set_parent_process_death_signal(Some(Signal::KILL));
     // One that died before this is not seen by the kernel's signal.
     let orphaned = getppid().is_none_or(|pid| parent != *pid.as_raw_nonzero().to_string());
