@@ -11,7 +11,7 @@ use taskyard_core::store::Refusal;
 use taskyard_core::task::Task;
 use taskyard_core::wire::Rejected;
 
-use super::status::{State, Status};
+use super::status::{Status, WaitsForRoom};
 use crate::control::{Control, Incoming};
 use crate::errors::{NotTaken, SubmitError};
 use crate::reading::TaskReader;
@@ -153,22 +153,22 @@ struct Patience {
     open: Vec<(usize, Arc<Task>)>,
     answers: Vec<Option<TaskAnswer>>,
     pause: Option<Duration>,
+    waits: Option<WaitsForRoom>,
 }
 
 impl Patience {
     fn new(tasks: Vec<Arc<Task>>) -> Self {
         let answers = tasks.iter().map(|_| None).collect();
-        Self { open: tasks.into_iter().enumerate().collect(), answers, pause: None }
+        Self { open: tasks.into_iter().enumerate().collect(), answers, pause: None, waits: None }
     }
 
     /// What to submit next; waits before it is submitted again.
-    async fn next(&mut self, status: &Status) -> Option<Vec<Arc<Task>>> {
+    async fn next(&mut self, status: &Arc<Status>) -> Option<Vec<Arc<Task>>> {
         if self.open.is_empty() {
-            status.enter(State::Running);
             return None;
         }
         if let Some(pause) = self.pause {
-            status.enter(State::Full);
+            self.waits.get_or_insert_with(|| status.wait_for_room());
             tokio::time::sleep(pause).await;
         }
         Some(self.open.iter().map(|(_, task)| Arc::clone(task)).collect())

@@ -1,6 +1,6 @@
 //! What producers say of themselves, for whoever asks. Counts, and decides nothing.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -40,6 +40,8 @@ pub struct Status {
     kind: Kind,
     received: AtomicU64,
     rejected: AtomicU64,
+    /// How many of its submissions wait for room.
+    waiting: AtomicUsize,
     now: Mutex<(State, Option<String>)>,
 }
 
@@ -63,7 +65,14 @@ pub struct Snapshot {
 impl Status {
     fn new(kind: Kind, name: String) -> Self {
         let now = Mutex::new((State::Running, None));
-        Self { name, kind, received: AtomicU64::new(0), rejected: AtomicU64::new(0), now }
+        Self {
+            name,
+            kind,
+            received: AtomicU64::new(0),
+            rejected: AtomicU64::new(0),
+            waiting: AtomicUsize::new(0),
+            now,
+        }
     }
 
     /// What tells it from the others.
@@ -73,7 +82,10 @@ impl Status {
 
     /// How it is now.
     pub fn snapshot(&self) -> Snapshot {
-        let (state, last_error) = self.lock().clone();
+        let (mut state, last_error) = self.lock().clone();
+        if state == State::Running && self.waiting.load(Relaxed) > 0 {
+            state = State::Full;
+        }
         Snapshot {
             name: self.name.clone(),
             kind: self.kind,
@@ -92,6 +104,12 @@ impl Status {
         self.rejected.fetch_add(1, Relaxed);
     }
 
+    /// Something waits for room, until the guard is dropped.
+    pub(super) fn wait_for_room(self: &Arc<Self>) -> WaitsForRoom {
+        self.waiting.fetch_add(1, Relaxed);
+        WaitsForRoom(Arc::clone(self))
+    }
+
     pub(super) fn enter(&self, state: State) {
         self.lock().0 = state;
     }
@@ -102,6 +120,15 @@ impl Status {
 
     fn lock(&self) -> MutexGuard<'_, (State, Option<String>)> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// While this is there, its producer waits for room.
+pub(super) struct WaitsForRoom(Arc<Status>);
+
+impl Drop for WaitsForRoom {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Relaxed);
     }
 }
 
