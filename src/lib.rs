@@ -25,7 +25,6 @@ pub mod pool;
 pub mod process;
 pub mod producers;
 mod protocol;
-pub mod reading;
 pub mod registry;
 pub mod schedule;
 pub mod service;

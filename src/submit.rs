@@ -136,8 +136,13 @@ impl Yard {
 
 /// A task from its JSON, with the defaults of its kind.
 pub(crate) fn read_task(registry: &Registry, text: &str) -> Result<Task, Rejected> {
+    read_task_as(registry, fresh_id(), text)
+}
+
+/// The same; it is called `id` if it brings no id.
+pub(crate) fn read_task_as(registry: &Registry, id: TaskId, text: &str) -> Result<Task, Rejected> {
     let defaults = |name: &TaskName| registry.defaults(name.as_str()).cloned().unwrap_or_default();
-    parse_task(text, fresh_id(), &defaults)
+    parse_task(text, id, &defaults)
 }
 
 impl<P: Payload> IntoFuture for Draft<P, Yard> {
