@@ -11,7 +11,7 @@ use tokio::sync::SetOnce;
 use crate::context::Calls;
 use crate::control::execute::Executor;
 use crate::control::{ControlCommand, Reply, parse_control};
-use crate::reading::TaskReader;
+use crate::submit::read_task;
 use crate::yard::{WeakYard, Yard};
 
 /// Answers the calls of a yard's own workers. It does not keep the yard up.
@@ -41,8 +41,8 @@ impl Calls for YardCalls {
 }
 
 async fn submit(yard: &Yard, task: &Value) -> Result<Value, String> {
-    let task = TaskReader::new(yard.registry().clone()).read(&task.to_string()).map_err(text)?;
-    let mut answers = yard.post_tasks_from_inside(vec![task]).await;
+    let task = read_task(yard.registry(), &task.to_string()).map_err(text)?;
+    let mut answers = yard.post_tasks_from_inside(vec![Arc::new(task)]).await;
     let answer = answers.pop().ok_or("the yard gave no answer")?;
     answer.map(|accepted| accepted.id.to_string().into()).map_err(|refused| refused.why.to_string())
 }
@@ -56,8 +56,7 @@ async fn control(yard: Yard, command: &str, data: Value) -> Result<Value, String
     if !is_for_tasks(&command) {
         return Err("a running task can't give this command".into());
     }
-    let reader = TaskReader::new(yard.registry().clone());
-    match Executor::new(yard, reader, Arc::default()).execute(command).await {
+    match Executor::new(yard, Arc::default()).execute(command).await {
         Reply::Ok(value) => Ok(value),
         Reply::Error(rejected) => Err(rejected.to_string()),
     }

@@ -10,7 +10,7 @@
 //! - [`draft`]: a task being written · [`submit`] how it gets in · [`task_handle`] what follows it
 //! - [`service`]: a yard from a configuration, with its [`producers`] and its [`control`] commands
 //! - [`errors`]: what can go wrong, each with what to do
-//! - [`config`]: what stands in one · [`schedule`] when schedules are due · [`reading`] tasks from outside
+//! - [`config`]: what stands in one · [`schedule`] when schedules are due
 //! - [`testing`]: a yard for tests
 
 pub mod builder;
@@ -30,7 +30,6 @@ pub mod pool;
 pub mod process;
 pub mod producers;
 mod protocol;
-pub mod reading;
 pub mod registry;
 pub mod schedule;
 pub mod service;

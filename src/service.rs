@@ -17,7 +17,6 @@ use crate::producers::socket::{Address, AddressError, Socket};
 use crate::producers::status::Snapshot;
 use crate::producers::supervision::Producers;
 use crate::producers::{Intake, Kind, Producer as _, ProducerError, Roster};
-use crate::reading::TaskReader;
 use crate::registry::Registry;
 use crate::yard::Yard;
 
@@ -36,7 +35,6 @@ pub enum ServiceError {
 #[derive(Debug)]
 pub struct Service {
     yard: Yard,
-    reader: TaskReader,
     roster: Arc<Roster>,
     executor: Arc<Executor>,
     producers: Producers,
@@ -49,21 +47,18 @@ impl Service {
     /// more. Needs a tokio runtime around, on which the producers live.
     pub fn start(
         settings: Settings,
-        registry: &Registry,
+        registry: Registry,
         adapt: impl FnOnce(Builder) -> Builder,
     ) -> Result<Self, ServiceError> {
         // First of all: another server's path is no reason to start any worker.
         let address = settings.socket.as_deref().map(Address::claim).transpose()?;
-        let reader = TaskReader::new(registry.clone());
-        let builder = Yard::builder().registry(registry.clone());
-        let builder = builder.conductor(settings.conductor).board(settings.board);
+        let builder = Yard::builder().registry(registry).conductor(settings.conductor).board(settings.board);
         let builder = settings.pools.into_iter().fold(builder, Builder::pool);
         let yard = adapt(builder).start()?;
         let roster = Arc::new(Roster::default());
-        let executor = Executor::new(yard.clone(), reader.clone(), Arc::clone(&roster));
+        let executor = Executor::new(yard.clone(), Arc::clone(&roster));
         let mut service = Self {
             yard,
-            reader,
             roster,
             executor: Arc::new(executor),
             producers: Producers::default(),
@@ -133,7 +128,7 @@ impl Service {
 
     fn intake(&self, kind: Kind, name: impl Into<String>) -> Intake {
         let status = self.roster.enter(kind, name);
-        Intake::new(self.yard.clone(), self.reader.clone(), status)
+        Intake::new(self.yard.clone(), status)
     }
 }
 
