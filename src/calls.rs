@@ -11,7 +11,7 @@ use tokio::sync::SetOnce;
 use crate::context::Calls;
 use crate::control::execute::Executor;
 use crate::control::{ControlCommand, Reply, parse_control};
-use crate::reading::read_task;
+use crate::submit::read_task;
 use crate::yard::{WeakYard, Yard};
 
 /// Answers the calls of a yard's own workers. It does not keep the yard up.

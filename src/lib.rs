@@ -30,7 +30,6 @@ pub mod pool;
 pub mod process;
 pub mod producers;
 mod protocol;
-mod reading;
 pub mod registry;
 pub mod schedule;
 pub mod service;

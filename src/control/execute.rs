@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::{ControlCommand, Reply, show};
 use crate::errors::NoOutcome;
 use crate::producers::Roster;
-use crate::reading::read_task;
+use crate::submit::read_task;
 use crate::yard::Yard;
 
 /// Carries out control commands.

@@ -14,7 +14,7 @@ use taskyard_core::wire::Rejected;
 use super::status::{Status, WaitsForRoom};
 use crate::control::{Control, Incoming};
 use crate::errors::{NotTaken, SubmitError};
-use crate::reading::{read_task, read_task_as};
+use crate::submit::{read_task, read_task_as};
 use crate::task_handle::BatchHandle;
 use crate::yard::Yard;
 
