@@ -1,12 +1,12 @@
 //! Workers and dispatchers that die: what ran is lost once, what waited goes on, nobody stays behind.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use taskyard::Yard;
 use taskyard::core::dispatch::Failure;
-use taskyard::core::pool::Settings;
 use taskyard::core::store::Counts;
 use taskyard::core::task::KeyLimits;
 use tokio::sync::broadcast::error::TryRecvError;
@@ -15,8 +15,8 @@ use crate::common::soon;
 use crate::gate::{Gate, Scratch};
 use crate::os::{kill, wait_gone};
 use crate::rig::{
-    again, at_once, bare, eventually, failed, once, outcome, processes, read, scripts, sized, submit,
-    submit_all, task, value, yard,
+    again, at_once, bare, eventually, failed, once, outcome, outcomes, processes, read, scripts, sized,
+    start, submit, submit_all, task, value, yard,
 };
 
 /// P3.
@@ -111,19 +111,26 @@ async fn ten_thousand_tasks_survive_the_death_of_their_workers() {
 
 const DISPATCHER: &str = "SCENARIO_DISPATCHER";
 
-/// A process that embeds a yard, until it is killed: one worker waits for its task, one spins and is deaf, one idles.
+/// A process that embeds a yard, until it is killed. One worker waits for its task, one spins and is deaf, one idles, and
+/// one is a foreign command that never looks at its connection.
 #[test]
 fn dispatcher_entry() {
-    let Some(gate) = std::env::var_os(DISPATCHER) else { return };
+    let Some(gate) = std::env::var_os(DISPATCHER).map(PathBuf::from) else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let settings = Settings { spare: 3, ..sized(3, 3) };
-        let yard = crate::rig::start([processes(gate.as_ref(), "all", &["#"], settings)]);
-        let first = submit_all(&yard, ["a", "b", "c"].map(|tag| task("meet", tag))).await;
-        crate::rig::outcomes(first).await;
+        let script = r#"read -r hello; printf '{"type":"ready","protocol":1,"tasks":["t"]}\n' >&0
+            echo $$ > "$1"; exec sleep 100000"#;
+        let log = foreign_log(&gate);
+        let foreign = scripts("foreign", &["t"], sized(1, 1), script, &[log.to_str().expect("plain")]);
+        let yard = start([foreign, processes(&gate, "all", &["#"], sized(3, 3))]);
+        outcomes(submit_all(&yard, ["a", "b", "c"].map(|tag| task("meet", tag))).await).await;
         let _busy = submit_all(&yard, [task("meet", "waits"), task("stubborn", "spins")]).await;
         yard.closed().await
     });
+}
+
+fn foreign_log(gate: &Path) -> PathBuf {
+    gate.with_file_name("foreign")
 }
 
 /// P20.
@@ -136,11 +143,15 @@ async fn all_workers_go_when_the_process_with_the_yard_is_killed() {
         .spawn()
         .expect("starts");
     let three = gate.next_few(3).await;
-    let pids: BTreeSet<_> = three.iter().map(|guest| guest.pid).collect();
+    let mut pids: BTreeSet<_> = three.iter().map(|guest| guest.pid).collect();
     assert_eq!(pids.len(), 3);
     drop(three);
     let busy = gate.next_few(2).await;
     assert!(busy.iter().all(|guest| pids.contains(&guest.pid)), "the third one idles");
+    let told = || std::fs::read_to_string(foreign_log(gate.path())).ok()?.trim().parse::<u32>().ok();
+    eventually("the foreign one is ready", async || told().is_some()).await;
+    pids.extend(told());
+    assert_eq!(pids.len(), 4);
 
     dispatcher.kill().expect("it lives");
     let killed = Instant::now();

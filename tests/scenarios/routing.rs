@@ -26,10 +26,12 @@ fn urgent(task: NewTask, priority: u8) -> NewTask {
     task.priority(Priority::new(priority).expect("0 to 9"))
 }
 
-/// One slot, which a first task holds: nobody else starts before it is let go.
+/// One slot, which a first task holds: nobody else starts before it is let go. Nothing is sent ahead of its turn, which
+/// would fix the order of quick tasks some time before they start.
 async fn one_slot(gate: &Gate, aging: Duration) -> (Yard, Guest) {
     let board = board::Settings { aging, ..board::Settings::default() };
-    let pool = processes(gate.path(), "one", &["#"], sized(1, 1));
+    let settings = Settings { send_ahead: false, ..sized(1, 1) };
+    let pool = processes(gate.path(), "one", &["#"], settings);
     let yard = Yard::builder().board(board).pool(pool).start().expect("starts");
     submit(&yard, task("meet", "first")).await;
     let first = gate.next().await;
@@ -157,6 +159,7 @@ async fn a_flow_of_urgent_tasks_holds_the_others_up_for_nine_steps_of_aging() {
 
     let (mut waiting, mut overtook) = (10, 0);
     while waiting > 0 {
+        assert!(Instant::now() < bound + Duration::from_secs(5), "{waiting} starve");
         flow.post().await;
         running.release();
         running = gate.next().await;
@@ -169,7 +172,7 @@ async fn a_flow_of_urgent_tasks_holds_the_others_up_for_nine_steps_of_aging() {
         }
     }
 
-    assert!(overtook > 5 && overtook < flow.posted.len(), "{overtook} of {}", flow.posted.len());
+    assert!(overtook > 5, "the urgent ones go first for a while");
 }
 
 /// R13: known from the start, so that no pool takes it.
