@@ -109,7 +109,7 @@ fn live(id: u128, name: &str) -> Arc<Live> {
     let Some(body) = Body::new("".into(), 0..0, 0..0) else { unreachable!("an empty body") };
     let task = Task {
         id: TaskId(id),
-        lane: Lane { namespace, name },
+        lane: Lane { namespace, name }.into(),
         body,
         due: Due::Now,
         expires: None,

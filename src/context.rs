@@ -13,11 +13,12 @@ use taskyard_core::TaskId;
 use taskyard_core::id::Epoch;
 use taskyard_core::live::Progress;
 use taskyard_core::names::Namespace;
+use taskyard_core::wire::Rejected;
 use taskyard_core::worker::CancelReason;
 use tokio::sync::Notify;
 
-use crate::handler::TaskHandler;
-use crate::submit::Submit;
+use crate::draft::Draft;
+use crate::payload::Payload;
 
 /// What the yard does for running handlers. Given to each launcher; commands come from its workers, of whatever kind.
 ///
@@ -43,6 +44,9 @@ pub enum CallError {
     /// The yard said no, and why.
     #[error("{0}")]
     Refused(String),
+    /// What was to be submitted is no task.
+    #[error("it is no task: {0}")]
+    NoTask(#[from] Rejected),
     /// What was to be sent is not JSON.
     #[error("it can't be sent: {0}")]
     NotJson(#[from] serde_json::Error),
@@ -147,10 +151,9 @@ impl Context {
         self.0.host.progress(self.id(), Progress { fraction, note });
     }
 
-    /// Submits another task; nothing is sent before the builder is awaited.
-    #[expect(clippy::needless_pass_by_value, reason = "a payload is given away, as everywhere")]
-    pub fn submit<T: TaskHandler>(&self, payload: T) -> Submit {
-        Submit::new(self.clone(), &payload)
+    /// Submits another task; nothing is sent before the draft is awaited. It is taken in even while the yard drains.
+    pub fn submit<P: Payload>(&self, task: impl Into<Draft<P>>) -> Draft<P, Self> {
+        task.into().to(self.clone())
     }
 
     /// Asks the yard for something by name.

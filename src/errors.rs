@@ -5,8 +5,12 @@ use std::sync::Arc;
 
 use taskyard_actors::guardian::Closed;
 use taskyard_core::conductor::{EmptyFilter, SubmitRefusal};
+use taskyard_core::dispatch::{Failure, Trash};
 use taskyard_core::id::{PoolSet, TaskId};
 use taskyard_core::task::Task;
+use taskyard_core::wire::Rejected;
+
+use crate::config::ConfigError;
 
 /// The yard has ended. Tasks on a durable board are run by whoever opens it next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -33,10 +37,23 @@ pub enum NotTaken {
     /// The yard refused it; for a full board, wait and submit again.
     #[error(transparent)]
     Refused(#[from] SubmitRefusal),
+    /// It is no task: what is wrong with it, and where. No yard would take it.
+    #[error(transparent)]
+    NoTask(#[from] Rejected),
     /// The yard gave no answer, most of all because it ended first. On a durable board the task may have been kept: submit
     /// it again with the same id, it is kept once.
     #[error(transparent)]
     Unanswered(#[from] AskError),
+}
+
+impl NotTaken {
+    /// Whether the same task may be taken later, or by another yard.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::NoTask(_) | Self::Refused(SubmitRefusal::ExpiresTooSoon) => false,
+            Self::Refused(_) | Self::Unanswered(_) => true,
+        }
+    }
 }
 
 /// A question got no answer.
@@ -75,6 +92,42 @@ pub enum NoOutcome {
     Unknown(TaskId),
 }
 
+/// A task gave no value, for good: there is no other attempt.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskFailed {
+    /// Somebody cancelled it.
+    #[error("it was cancelled")]
+    Cancelled,
+    /// It expired before it started.
+    #[error("it expired before it started")]
+    Expired,
+    /// It lost to another task with its key.
+    #[error("it was discarded for task {lost_to}")]
+    Discarded {
+        /// The other task.
+        lost_to: TaskId,
+    },
+    /// It failed, and is in the trash.
+    #[error(transparent)]
+    Trashed(#[from] Trash),
+    /// It succeeded, and its value is not what was expected.
+    #[error("its value is not what was expected: {0}")]
+    Value(#[source] serde_json::Error),
+    /// How it ended can't be told.
+    #[error(transparent)]
+    NoOutcome(#[from] NoOutcome),
+}
+
+impl TaskFailed {
+    /// How its last attempt failed, if that is why it ended.
+    pub fn last_failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Trashed(Trash::Exhausted { last, .. } | Trash::Refused(last)) => Some(last),
+            _ => None,
+        }
+    }
+}
+
 /// A pool was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScaleError {
@@ -95,8 +148,16 @@ pub enum ScaleError {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// Without a pool nothing could run.
-    #[error("a yard needs at least one pool")]
+    #[error("a yard needs at least one pool, as in `.pool(Pool::process(\"default\").pattern(\"#\"))`")]
     NoPool,
+    /// Something that was said about a pool makes no sense; the path is that of the same key in a configuration.
+    #[error(transparent)]
+    Setting(#[from] ConfigError),
+    /// The pool is to run this program's own handlers, and there are none.
+    #[error(
+        "pool {0:?} runs this program's own handlers, and there are none: give them to `Builder::registry`"
+    )]
+    NoHandlers(String),
     /// The bound on pools.
     #[error("a yard has at most {max} pools, not {0}", max = PoolSet::MAX)]
     TooManyPools(usize),

@@ -7,8 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use taskyard_core::dispatch::TaskError;
-use taskyard_core::names::Namespace;
-use taskyard_core::task::{KeyLimits, Priority, Retry};
+pub use taskyard_core::task::TaskDefaults;
 use taskyard_core::worker::WorkerEnd;
 
 use crate::context::Context;
@@ -30,21 +29,6 @@ pub trait TaskHandler: Serialize + DeserializeOwned + 'static {
     /// Does the work. May block in pools of processes and threads; must not block in an `inline` pool, nor where several
     /// run at once.
     fn run(self, cx: Context) -> impl Future<Output = Result<Self::Output, HandlerError>>;
-}
-
-/// What holds for tasks of a kind that do not say otherwise. `None`: as the pool or the yard says.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct TaskDefaults {
-    /// The routing key; else the task's name.
-    pub namespace: Option<Namespace>,
-    /// How long one run may take.
-    pub timeout: Option<Duration>,
-    /// How often and how fast it is tried again.
-    pub retry: Option<Retry>,
-    /// What happens when a task with the same key is in progress.
-    pub on_duplicate: Option<KeyLimits>,
-    /// 0 to 9, 9 first.
-    pub priority: Option<Priority>,
 }
 
 /// Why a handler did not succeed. `?` makes one from any error.

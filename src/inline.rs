@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use taskyard_actors::in_flight::InFlight;
 use taskyard_actors::{Launcher, Link, Reports};
 use taskyard_core::id::WorkerId;
 
@@ -18,7 +19,13 @@ pub struct InlineLauncher(Crew);
 impl InlineLauncher {
     /// A worker that runs tasks of `registry`, up to `options.concurrency` at once.
     pub fn new(registry: Registry, options: Options, calls: Arc<dyn Calls>) -> Self {
-        Self(Crew { registry, calls, options, droppable: true })
+        Self(Crew { registry, calls, options, droppable: true, in_flight: None })
+    }
+
+    /// Its workers count as mail in flight while they work.
+    pub(crate) fn counted_by(mut self, in_flight: Option<InFlight>) -> Self {
+        self.0.in_flight = in_flight;
+        self
     }
 }
 

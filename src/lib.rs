@@ -4,24 +4,35 @@
 //! A [`Yard`] is built with [`Yard::builder`], runs on a thread of its own beside whatever runtime the host has (tokio,
 //! actix, actix-web, or none), and is spoken to through its handle, which can be cloned and sent anywhere.
 //!
-//! - [`yard`]: the handle · [`builder`] how it is set up · [`task_handle`] what follows a task
+//! - [`handler`]: what a kind of task is · [`context`] what it sees of the yard · [`registry`] those that a binary has
+//! - [`pool`]: who runs tasks, set up · [`process`] [`threads`] [`inline`] its kinds · [`worker`] what a worker process is
+//! - [`builder`]: how a yard is set up · [`yard`] the handle
+//! - [`draft`]: a task being written · [`submit`] how it gets in · [`task_handle`] what follows it
+//! - [`service`]: a yard from a configuration, with its [`producers`] and its [`control`] commands
 //! - [`errors`]: what can go wrong, each with what to do
+//! - [`config`]: what stands in one · [`schedule`] when schedules are due
+//! - [`testing`]: a yard for tests
 
 pub mod builder;
+mod calls;
 pub mod config;
 pub mod context;
 pub mod control;
 mod desk;
+pub mod draft;
 pub mod errors;
 pub mod handler;
+mod ids;
 pub mod inline;
 mod local;
 pub mod payload;
+pub mod pool;
 pub mod process;
 pub mod producers;
 mod protocol;
 pub mod registry;
 pub mod schedule;
+pub mod service;
 pub mod submit;
 pub mod task_handle;
 #[cfg(feature = "testing")]
@@ -31,8 +42,14 @@ pub mod worker;
 pub mod yard;
 
 pub use builder::{Builder, PoolSpec};
-pub use errors::{AskError, CancelError, NoOutcome, NotTaken, ScaleError, StartError, SubmitError, YardDown};
+pub use draft::Draft;
+pub use errors::{
+    AskError, CancelError, NoOutcome, NotTaken, ScaleError, StartError, SubmitError, TaskFailed, YardDown,
+};
+pub use ids::fresh_id;
+pub use pool::Pool;
+pub use submit::Refused;
 pub use task_handle::{BatchHandle, Ended, TaskHandle};
 pub use taskyard_actors::guardian::Closed;
 pub use taskyard_core as core;
-pub use yard::{Submitted, Yard};
+pub use yard::{Stages, Submitted, WeakYard, Yard};

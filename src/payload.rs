@@ -1,23 +1,90 @@
-//! How a payload becomes a task's arguments and back: an object travels as `kwargs`, anything else as `args: [payload]`.
+//! What can be submitted, and how it becomes a task's arguments and back: an object travels as `kwargs`, anything else as
+//! `args: [payload]`.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+use taskyard_core::task::TaskDefaults;
 
-/// A payload as the arguments of a task.
+use crate::handler::TaskHandler;
+
+/// The arguments of a task. `None`: there are none.
+#[derive(Debug, Clone, Default)]
+pub struct Arguments {
+    /// The positional ones, a JSON array.
+    pub args: Option<Box<RawValue>>,
+    /// The named ones, a JSON object.
+    pub kwargs: Option<Box<RawValue>>,
+}
+
+/// What can be submitted: every [`TaskHandler`], and [`Named`] for tasks whose handlers are elsewhere.
+pub trait Payload {
+    /// What its handler gives back.
+    type Output: DeserializeOwned;
+
+    /// What the task is called.
+    fn name(&self) -> &str;
+
+    /// The payload as JSON: `args` and `kwargs`, of which either may be missing.
+    fn arguments(&self) -> Result<Arguments, serde_json::Error>;
+
+    /// What holds for it if its kind is not registered here.
+    fn defaults(&self) -> TaskDefaults;
+}
+
+impl<T: TaskHandler> Payload for T {
+    type Output = T::Output;
+
+    fn name(&self) -> &str {
+        T::NAME
+    }
+
+    fn arguments(&self) -> Result<Arguments, serde_json::Error> {
+        encode(self)
+    }
+
+    fn defaults(&self) -> TaskDefaults {
+        T::defaults()
+    }
+}
+
+/// A task by its name, with any arguments and any output.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Arguments {
-    /// A struct or map: the named arguments.
-    Kwargs(serde_json::Map<String, Value>),
-    /// Anything else: the positional arguments, one.
-    Args(Value),
+pub struct Named {
+    /// What it is called.
+    pub name: String,
+    /// The positional arguments.
+    pub args: Vec<Value>,
+    /// The named arguments.
+    pub kwargs: serde_json::Map<String, Value>,
+}
+
+impl Payload for Named {
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn arguments(&self) -> Result<Arguments, serde_json::Error> {
+        let args = (!self.args.is_empty()).then(|| to_raw_value(&self.args)).transpose()?;
+        let kwargs = (!self.kwargs.is_empty()).then(|| to_raw_value(&self.kwargs)).transpose()?;
+        Ok(Arguments { args, kwargs })
+    }
+
+    fn defaults(&self) -> TaskDefaults {
+        TaskDefaults::default()
+    }
 }
 
 /// The arguments that carry `payload`. Fails if it is no JSON (a map whose keys are not text, say).
 pub fn encode(payload: &impl Serialize) -> Result<Arguments, serde_json::Error> {
-    Ok(match serde_json::to_value(payload)? {
-        Value::Object(object) => Arguments::Kwargs(object),
-        value => Arguments::Args(value),
+    let payload = to_raw_value(payload)?;
+    Ok(if payload.get().starts_with('{') {
+        Arguments { args: None, kwargs: Some(payload) }
+    } else {
+        Arguments { args: Some(to_raw_value(&[payload])?), kwargs: None }
     })
 }
 
@@ -36,7 +103,7 @@ pub fn decode<T: DeserializeOwned>(args: &str, kwargs: &str) -> Result<T, String
 }
 
 fn positional<T: DeserializeOwned>(args: &str) -> Result<T, String> {
-    let each: Vec<&serde_json::value::RawValue> = parsed(args)?;
+    let each: Vec<&RawValue> = parsed(args)?;
     match each[..] {
         [only] => from_text(only.get()),
         _ => from_text(args),
@@ -74,10 +141,9 @@ mod tests {
 
     #[track_caller]
     fn round<T: Serialize + DeserializeOwned + PartialEq + Debug>(payload: &T) {
-        let (args, kwargs) = match encode(payload).unwrap() {
-            Arguments::Kwargs(kwargs) => ("[]".into(), Value::Object(kwargs).to_string()),
-            Arguments::Args(value) => (Value::Array(vec![value]).to_string(), "{}".into()),
-        };
+        let arguments = encode(payload).unwrap();
+        let args = arguments.args.map_or("[]".into(), |args| args.to_string());
+        let kwargs = arguments.kwargs.map_or("{}".into(), |kwargs| kwargs.to_string());
         assert_eq!(decode::<T>(&args, &kwargs).as_ref(), Ok(payload), "{args} {kwargs}");
     }
 

@@ -122,6 +122,16 @@ impl Registry {
         self.handlers.get(name).map(|entry| &entry.defaults)
     }
 
+    /// The name and the defaults of tasks of this name, to be shared by all of them.
+    pub(crate) fn kind(&self, name: &str) -> Option<(&TaskName, &TaskDefaults)> {
+        self.handlers.get(name).map(|entry| (&entry.name, &entry.defaults))
+    }
+
+    /// Whether there is no handler.
+    pub fn is_empty(&self) -> bool {
+        self.handlers.is_empty()
+    }
+
     /// Runs a task. `args` and `kwargs` are JSON texts. It always ends: a panic, a result that can't be carried and a name
     /// that is not known are failures.
     pub fn run(

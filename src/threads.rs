@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use taskyard_actors::in_flight::InFlight;
 use taskyard_actors::{Launcher, Link, Reports};
 use taskyard_core::id::WorkerId;
 
@@ -18,7 +19,13 @@ impl BlockingLauncher {
     /// Workers that run tasks of `registry` one at a time, and may hold `ahead` more.
     pub fn new(registry: Registry, ahead: u32, calls: Arc<dyn Calls>) -> Self {
         let options = Options { concurrency: 1, ahead };
-        Self(Crew { registry, calls, options, droppable: false })
+        Self(Crew { registry, calls, options, droppable: false, in_flight: None })
+    }
+
+    /// Its workers count as mail in flight while they work.
+    pub(crate) fn counted_by(mut self, in_flight: Option<InFlight>) -> Self {
+        self.0.in_flight = in_flight;
+        self
     }
 }
 

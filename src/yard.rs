@@ -1,24 +1,27 @@
 //! The handle to a yard: puts questions to the Conductor and waits for its answers at the desk. It decides nothing.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
+use taskyard_actors::clock::Clock;
 use taskyard_actors::guardian::{Closed, Guardian};
 use taskyard_actors::inlet::Inlet;
-use taskyard_core::TaskId;
 use taskyard_core::conductor::{
-    Accepted, Answer, CancelAnswer, Event, Happened, RescheduleResult, Submission, SubmitRefusal,
+    Accepted, Answer, CancelAnswer, Event, Happened, RescheduleResult, Submission, SubmitRefusal, Totals,
 };
 use taskyard_core::dispatch::Outcome;
 use taskyard_core::id::{PoolId, Token};
 use taskyard_core::live::{Live, LiveIndex, Stage};
+use taskyard_core::pool::PoolStatus;
 use taskyard_core::store::{Counts, Filter, TaskView};
 use taskyard_core::task::{Due, Task};
+use taskyard_core::{Now, TaskId};
 use tokio::sync::broadcast;
 
 use crate::builder::{Builder, check_bounds};
 use crate::desk::Desk;
 use crate::errors::{AskError, CancelError, NoOutcome, ScaleError, SubmitError, YardDown};
+use crate::registry::Registry;
 use crate::task_handle::{BatchHandle, TaskHandle};
 
 /// The handle to a running yard. Clones are handles to the same yard; they can be used from any thread and any runtime.
@@ -27,13 +30,33 @@ use crate::task_handle::{BatchHandle, TaskHandle};
 #[derive(Clone)]
 pub struct Yard(Arc<Inner>);
 
+/// A handle that does not keep the yard going.
+#[derive(Clone)]
+pub struct WeakYard(Weak<Inner>);
+
+impl WeakYard {
+    /// The handle, while another one is there.
+    pub fn upgrade(&self) -> Option<Yard> {
+        self.0.upgrade().map(Yard)
+    }
+}
+
+impl fmt::Debug for WeakYard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WeakYard")
+    }
+}
+
 pub(crate) struct Inner {
     pub(crate) conductor: Arc<Inlet<Event>>,
     pub(crate) desk: Arc<Desk>,
     pub(crate) guardian: Guardian,
     pub(crate) live: Arc<LiveIndex>,
+    pub(crate) clock: Arc<dyn Clock>,
     /// By [`PoolId`].
     pub(crate) pools: Vec<String>,
+    /// The kinds of task whose defaults are known.
+    pub(crate) registry: Registry,
 }
 
 impl Drop for Inner {
@@ -57,6 +80,19 @@ pub struct Submitted {
     pub batch: BatchHandle,
 }
 
+/// How many tasks are in the yard, by stage.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// Not due.
+    pub delayed: usize,
+    /// Waiting for their key.
+    pub blocked: usize,
+    /// Waiting for a worker.
+    pub queued: usize,
+    /// With a worker.
+    pub running: usize,
+}
+
 impl Yard {
     /// Sets up a yard.
     pub fn builder() -> Builder {
@@ -67,6 +103,11 @@ impl Yard {
         Self(Arc::new(inner))
     }
 
+    /// A handle that does not keep the yard going.
+    pub fn downgrade(&self) -> WeakYard {
+        WeakYard(Arc::downgrade(&self.0))
+    }
+
     /// Submits one task. Returns once it is committed to the board.
     ///
     /// Dropping the future does not take the task back.
@@ -75,7 +116,7 @@ impl Yard {
             Ok(waiting) => waiting,
             Err(down) => return Err(SubmitError { task, why: AskError::Down(down).into() }),
         };
-        let mut answers = self.submit(vec![Arc::clone(&task)], Some(watch), false).await;
+        let mut answers = self.enter(vec![Arc::clone(&task)], Some(watch), false).await;
         match answers.pop().unwrap_or(Err(SubmitError { task, why: AskError::Confused.into() })) {
             Ok(accepted) => Ok(TaskHandle::new(self.clone(), accepted, outcome)),
             Err(refused) => {
@@ -96,7 +137,7 @@ impl Yard {
                 return Submitted { answers, batch: BatchHandle::empty(self.clone()) };
             }
         };
-        let answers = self.submit(tasks, Some(watch), false).await;
+        let answers = self.enter(tasks, Some(watch), false).await;
         let ids: Arc<[TaskId]> = answers.iter().flatten().map(|accepted| accepted.id).collect();
         self.0.desk.expect_fewer(watch, answers.len() - ids.len());
         Submitted { answers, batch: BatchHandle::new(self.clone(), ids, ended) }
@@ -104,12 +145,12 @@ impl Yard {
 
     /// Submits tasks whose outcomes the submitter does not wait for.
     pub async fn post_tasks(&self, tasks: Vec<Arc<Task>>) -> Vec<Result<Accepted, SubmitError>> {
-        self.submit(tasks, None, false).await
+        self.enter(tasks, None, false).await
     }
 
     /// Submits tasks on behalf of one that runs: they are taken in even while the yard drains.
     pub async fn post_tasks_from_inside(&self, tasks: Vec<Arc<Task>>) -> Vec<Result<Accepted, SubmitError>> {
-        self.submit(tasks, None, true).await
+        self.enter(tasks, None, true).await
     }
 
     /// Waits until the task has ended for good and says how, if anybody knows it.
@@ -156,6 +197,50 @@ impl Yard {
             Answer::Counts(counts) => Ok(counts),
             other => Err(misfit(other)),
         }
+    }
+
+    /// How many tasks ended in which way since the yard started.
+    pub async fn totals(&self) -> Result<Totals, AskError> {
+        match self.ask(|reply| Event::Sum { reply }).await? {
+            Answer::Totals(totals) => Ok(totals),
+            other => Err(misfit(other)),
+        }
+    }
+
+    /// How each pool is, by name, in the order in which they were added.
+    pub async fn pools(&self) -> Result<Vec<(String, PoolStatus)>, AskError> {
+        let mut pools = Vec::with_capacity(self.0.pools.len());
+        for (index, name) in self.0.pools.iter().enumerate() {
+            match self.ask(|reply| Event::Look { pool: PoolId(index as u8), reply }).await? {
+                Answer::Pool(status) => pools.push((name.clone(), *status)),
+                other => return Err(misfit(other)),
+            }
+        }
+        Ok(pools)
+    }
+
+    /// The name of a pool, by its number.
+    pub fn pool_name(&self, pool: PoolId) -> Option<&str> {
+        self.0.pools.get(usize::from(pool.0)).map(String::as_str)
+    }
+
+    /// The yard's own reading of both clocks; what [`running`](Self::running) and [`pools`](Self::pools) say counts by it.
+    pub fn now(&self) -> Now {
+        self.0.clock.now()
+    }
+
+    /// How many tasks are in the yard, by stage. Enters no mailbox; looks at each.
+    pub fn stages(&self) -> Stages {
+        let mut stages = Stages::default();
+        for live in self.0.live.iter() {
+            *match live.stage() {
+                Stage::Delayed => &mut stages.delayed,
+                Stage::Blocked => &mut stages.blocked,
+                Stage::Queued => &mut stages.queued,
+                Stage::Running => &mut stages.running,
+            } += 1;
+        }
+        stages
     }
 
     /// A task that is in the yard now, with the stage it is in. Enters no mailbox.
@@ -211,6 +296,10 @@ impl Yard {
         self.0.guardian.closed().await
     }
 
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
     pub(crate) fn down(&self) -> YardDown {
         self.0.desk.down()
     }
@@ -221,7 +310,7 @@ impl Yard {
         Ok(PoolId(index as u8))
     }
 
-    async fn submit(
+    async fn enter(
         &self,
         tasks: Vec<Arc<Task>>,
         watch: Option<Token>,

@@ -1,9 +1,9 @@
 //! Where the actors' time comes from. Machines are told the time; nothing but a clock reads it.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use futures::future::LocalBoxFuture;
-use taskyard_core::time::{Instant64, Timestamp, micros};
+use taskyard_core::time::{Instant64, micros};
 use taskyard_core::{Now, Wakeup};
 
 use crate::in_flight::{Flight, InFlight};
@@ -36,11 +36,7 @@ impl RealClock {
 
 impl Clock for RealClock {
     fn now(&self) -> Now {
-        let since_epoch = match SystemTime::now().duration_since(UNIX_EPOCH) {
-            Ok(after) => micros(after),
-            Err(before) => -micros(before.duration()),
-        };
-        Now { mono: Instant64(micros(self.started.elapsed())), wall: Timestamp(since_epoch) }
+        Now { mono: Instant64(micros(self.started.elapsed())), wall: SystemTime::now().into() }
     }
 
     fn sleep(&self, wakeup: Wakeup, in_flight: &InFlight) -> LocalBoxFuture<'static, Flight> {

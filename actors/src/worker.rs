@@ -46,7 +46,9 @@ impl Reports {
 
     /// Reports several things, in order.
     pub fn send_all(&self, reports: Vec<Report>) {
-        (self.0)(reports);
+        if !reports.is_empty() {
+            (self.0)(reports);
+        }
     }
 }
 

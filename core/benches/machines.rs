@@ -76,7 +76,7 @@ fn main() {
         task.due = Due::In(Duration::from_secs(1_000 + n % 100_000));
     });
     compare("held by the Delayer", 1_000, 100_000, |n, task| {
-        task.due = Due::In(Duration::from_millis(1_000 + n % 900))
+        task.due = Due::In(Duration::from_millis(1_000 + n % 900));
     });
     compare("serial, each with a key of its own", 1_000, 100_000, |n, task| {
         task.key = Some(Key(u128::from(n)));

@@ -89,7 +89,7 @@ impl Machine for Delayer {
     fn handle(&mut self, now: Now, event: Event, effects: &mut Vec<Effect>) {
         match event {
             Event::Dispatch(dispatch) if dispatch.due == DueAt::Now => {
-                effects.push(Effect::Release(dispatch))
+                effects.push(Effect::Release(dispatch));
             }
             Event::Dispatch(dispatch) if is_due(dispatch.due, now) => {
                 effects.push(Effect::Due(dispatch.name()));

@@ -27,6 +27,12 @@ impl NewTask {
         Self { name, args, kwargs, id: None, options: Options::default() }
     }
 
+    /// All that may be said besides name and arguments, at once; replaces what was said before.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
     /// Its id; submitting a known id again changes nothing.
     pub fn id(mut self, id: TaskId) -> Self {
         self.id = Some(id);

@@ -63,6 +63,16 @@ impl Options {
         when && twins && namespace.is_none() && priority.is_none() && retry.is_none() && extras.is_none()
     }
 
+    /// The same with these defaults written down, for a reader who does not know them.
+    pub fn or(mut self, defaults: &TaskDefaults) -> Self {
+        self.namespace = self.namespace.or_else(|| defaults.namespace.clone());
+        self.timeout = self.timeout.or(defaults.timeout);
+        self.limits = self.limits.or(defaults.limits);
+        self.priority = self.priority.or(defaults.priority);
+        self.retry = self.retry.or(defaults.retry);
+        self
+    }
+
     /// The task that was meant, if all is within bounds.
     pub fn into_task(
         self,
@@ -176,7 +186,8 @@ fn check_limits(limits: KeyLimits) -> Result<(), Rejected> {
     Ok(())
 }
 
-fn check_retry(retry: &Retry) -> Result<(), Rejected> {
+/// Refuses a policy of retries that is out of bounds.
+pub fn check_retry(retry: &Retry) -> Result<(), Rejected> {
     if !(1..=ATTEMPTS_MAX).contains(&retry.max_attempts) {
         return Err(Rejected::field("retry.max_attempts", format!("must be from 1 to {ATTEMPTS_MAX}")));
     }

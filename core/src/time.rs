@@ -1,7 +1,7 @@
 //! The two clocks a machine is told of. Nothing here reads a clock: the shell (or the simulation) passes [`Now`] in.
 
 use std::ops::{Add, Sub};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A reading of the monotonic clock, in microseconds since the yard started. Relative delays and timeouts use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,6 +72,16 @@ pub fn earlier<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
 /// A span in microseconds, held at what an `i64` can carry.
 pub fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// Whole microseconds; held at what an `i64` can carry.
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => Self(micros(after)),
+            Err(before) => Self(-micros(before.duration())),
+        }
+    }
 }
 
 macro_rules! clock {

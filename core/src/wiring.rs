@@ -44,6 +44,7 @@ impl From<conductor::Effect> for Mail {
             E::Force(pool) => Self::Pool(pool, pool::Event::Force),
             E::Scale { pool, min, max } => Self::Pool(pool, pool::Event::Scale { min, max }),
             E::Pause { pool, paused } => Self::Pool(pool, pool::Event::Pause(paused)),
+            E::Look { pool, reply } => Self::Pool(pool, pool::Event::Look(reply)),
         }
     }
 }
@@ -124,6 +125,7 @@ impl From<pool::Effect> for Mail {
             E::Capacity { pool, slots } => Self::Conductor(conductor::Event::Capacity { pool, slots }),
             E::Learned { pool, names } => Self::Conductor(conductor::Event::Learned { pool, names }),
             E::Drained(pool) => Self::Conductor(conductor::Event::Drained(pool)),
+            E::Status(reply, status) => Self::Answer(reply, Answer::Pool(status)),
             E::Worker { worker, command } => Self::Worker(worker, command),
         }
     }

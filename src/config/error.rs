@@ -12,7 +12,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    pub(super) fn new(path: impl Into<String>, reason: impl fmt::Display) -> Self {
+    pub(crate) fn new(path: impl Into<String>, reason: impl fmt::Display) -> Self {
         Self { path: path.into(), reason: reason.to_string() }
     }
 }

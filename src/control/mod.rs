@@ -1,5 +1,8 @@
 //! What a message from outside is: a task, a control command or a chunk; and what a command says. Carries nothing out.
 
+pub mod execute;
+pub mod show;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

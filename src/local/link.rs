@@ -124,6 +124,11 @@ impl Desk {
         state.running.values().filter(|running| running.cx.is_cancelled()).for_each(|told| told.drop.abort());
     }
 
+    /// The worker drops everything and ends.
+    pub(super) fn kill(&self) {
+        self.order(|orders| orders.kill = true);
+    }
+
     fn order(&self, change: impl FnOnce(&mut Orders)) {
         change(&mut self.lock().orders);
         self.rung.notify_one();
@@ -165,7 +170,7 @@ impl Link for LocalLink {
             Command::Recall { id } if self.desk.remove(id) => self.reports.send(Report::Returned { id }),
             Command::Stop => self.desk.order(|orders| orders.stop = true),
             Command::Signal(Signal::Term) if self.droppable => self.desk.drop_told(),
-            Command::Signal(Signal::Kill) if self.droppable => self.desk.order(|orders| orders.kill = true),
+            Command::Signal(Signal::Kill) if self.droppable => self.desk.kill(),
             Command::Recall { .. } | Command::Signal(_) | Command::Launch | Command::Run { .. } => {}
         }
     }

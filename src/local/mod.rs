@@ -1,12 +1,14 @@
 //! Workers inside this process, each a thread with a runtime of its own: what `inline` and `blocking` pools share. Which
 //! of the two it is only decides whether running tasks can be dropped.
 
+mod counted;
 mod link;
 mod shift;
 
 use std::sync::Arc;
 
 use serde_json::Value;
+use taskyard_actors::in_flight::InFlight;
 use taskyard_actors::{Link, Reports};
 use taskyard_core::TaskId;
 use taskyard_core::live::Progress;
@@ -24,22 +26,43 @@ pub(crate) struct Crew {
     pub(crate) options: Options,
     /// Whether running tasks can be dropped: they are async and never block for long.
     pub(crate) droppable: bool,
+    /// Counts the work of a worker as mail, for tests.
+    pub(crate) in_flight: Option<InFlight>,
+}
+
+/// The way to break a worker from outside; for tests.
+#[derive(Clone)]
+pub(crate) struct Breaker(Arc<Desk>, Reports);
+
+impl Breaker {
+    /// The worker is gone at once, with all that it runs.
+    pub(crate) fn crash(&self) {
+        self.1.send(Report::Exited { status: "signal 9".into(), output: String::new() });
+        self.0.kill();
+    }
 }
 
 impl Crew {
     /// Starts a worker.
     pub(crate) fn start(&self, name: &str, reports: Reports) -> Box<dyn Link> {
+        self.start_breakable(name, reports).0
+    }
+
+    /// Starts a worker that can be broken.
+    pub(crate) fn start_breakable(&self, name: &str, reports: Reports) -> (Box<dyn Link>, Breaker) {
         let desk = Arc::new(Desk::default());
         let (crew, at, told) = (self.clone(), Arc::clone(&desk), reports.clone());
+        let counted = self.in_flight.clone().map(|in_flight| (in_flight.launch(), in_flight));
         let started = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            let end = shift::work(&crew, &at, &told);
+            let end = shift::work(&crew, &at, &told, counted);
             let status = end.map_or_else(|error| could_not_start(&error), |()| "ended".into());
             told.send(Report::Exited { status, output: String::new() });
         });
         if let Err(error) = started {
             reports.send(Report::Exited { status: could_not_start(&error), output: String::new() });
         }
-        Box::new(LocalLink::new(desk, reports, self.droppable))
+        let breaker = Breaker(Arc::clone(&desk), reports.clone());
+        (Box::new(LocalLink::new(desk, reports, self.droppable)), breaker)
     }
 }
 

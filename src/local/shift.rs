@@ -7,10 +7,12 @@ use futures::FutureExt as _;
 use futures::future::{Abortable, LocalBoxFuture};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use taskyard_actors::Reports;
+use taskyard_actors::in_flight::{Flight, InFlight};
 use taskyard_core::TaskId;
 use taskyard_core::worker::{Report, WorkerEnd};
 use tokio::task::LocalSet;
 
+use super::counted::Counted;
 use super::link::{Desk, Job, Orders, Taken};
 use super::{Crew, InHouse};
 use crate::context::{Context, Host, Pass};
@@ -22,7 +24,12 @@ const KEPT_MAX: usize = 256;
 const TURNS_MAX: usize = 128;
 
 /// Works until told to end.
-pub(super) fn work(crew: &Crew, desk: &Arc<Desk>, reports: &Reports) -> io::Result<()> {
+pub(super) fn work(
+    crew: &Crew,
+    desk: &Arc<Desk>,
+    reports: &Reports,
+    counted: Option<(Flight, InFlight)>,
+) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let host = Arc::new(InHouse { desk: Arc::clone(desk), calls: Arc::clone(&crew.calls) });
     let mut shift = Shift {
@@ -32,7 +39,13 @@ pub(super) fn work(crew: &Crew, desk: &Arc<Desk>, reports: &Reports) -> io::Resu
         outbox: Outbox { reports, kept: Vec::new() },
         running: FuturesUnordered::new(),
     };
-    LocalSet::new().block_on(&runtime, shift.work());
+    let work = match counted {
+        None => shift.work().boxed_local(),
+        Some((flight, in_flight)) => {
+            Counted::new(in_flight, flight, shift.work().boxed_local()).boxed_local()
+        }
+    };
+    LocalSet::new().block_on(&runtime, work);
     drop(shift);
     // What handlers left on blocking threads is not waited for.
     runtime.shutdown_background();
@@ -140,6 +153,8 @@ impl Outbox<'_> {
     }
 
     fn send(&mut self) {
-        self.reports.send_all(std::mem::take(&mut self.kept));
+        if !self.kept.is_empty() {
+            self.reports.send_all(std::mem::take(&mut self.kept));
+        }
     }
 }

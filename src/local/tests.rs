@@ -70,7 +70,7 @@ fn block(cx: &crate::context::Context) -> Result<&'static str, HandlerError> {
 fn rig(droppable: bool, concurrency: u32, ahead: u32) -> Rig {
     let (sender, reports) = channel();
     let options = Options { concurrency, ahead };
-    let crew = Crew { registry: registry(), calls: Arc::new(NoCalls), options, droppable };
+    let crew = Crew { registry: registry(), calls: Arc::new(NoCalls), options, droppable, in_flight: None };
     let link = crew.start("t-1", Reports::new(move |reports| drop(sender.send(reports))));
     let mut rig = Rig { link, reports, kept: std::collections::VecDeque::new() };
     assert!(matches!(rig.next(), Report::Ready { .. }));

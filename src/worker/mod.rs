@@ -56,6 +56,12 @@ pub fn is_worker() -> bool {
     Shim::here().is_some()
 }
 
+/// Whether this process was started as a worker and did not become one: whoever is about to start a yard in it forgot to
+/// call [`run_if_worker`].
+pub(crate) fn was_forgotten() -> bool {
+    is_worker() && rustix::net::sockopt::socket_type(rustix::stdio::stdin()).is_ok()
+}
+
 /// The socket that is descriptor 0 becomes ours alone; whatever reads standard input finds nothing.
 fn take_over(registry: &Registry) -> std::io::Result<Arc<Station>> {
     let socket = UnixStream::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?);

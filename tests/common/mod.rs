@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub(crate) mod handlers;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -63,7 +65,7 @@ pub(crate) fn yard(toys: &Toys) -> Yard {
 }
 
 /// Waits, but not for ever.
-pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
+pub(crate) async fn soon<F: IntoFuture>(future: F) -> F::Output {
     tokio::time::timeout(Duration::from_secs(20), future)
         .await
         .expect("it did not come within twenty seconds")

@@ -139,13 +139,17 @@ impl Board {
     /// The row no longer counts as ready or claimed: the next of its key takes its place.
     pub(super) fn release_key(&mut self, id: TaskId) {
         let Some(row) = self.rows.get_mut(&id) else { return };
-        if let Some(next) = self.keys.release(row) {
-            self.lift(next);
-            if let Some(row) = self.rows.get_mut(&next) {
-                self.keys.admit(row, true);
-            }
-            self.put(next, RowState::Ready);
+        let next = self.keys.release(row);
+        self.follow(next);
+    }
+
+    fn follow(&mut self, next: Option<TaskId>) {
+        let Some(next) = next else { return };
+        self.lift(next);
+        if let Some(row) = self.rows.get_mut(&next) {
+            self.keys.admit(row, true);
         }
+        self.put(next, RowState::Ready);
     }
 
     /// Keeps what is still worth knowing of a row that is gone.
@@ -158,8 +162,9 @@ impl Board {
 
     /// Ends a lifted row for good.
     pub(super) fn end(&mut self, id: TaskId, outcome: Outcome) {
-        self.release_key(id);
-        let Some(row) = self.rows.remove(&id) else { return };
+        let Some(mut row) = self.rows.remove(&id) else { return };
+        let next = self.keys.release(&mut row);
+        self.follow(next);
         self.lanes.leave(row.lane);
         self.bury(row, outcome);
     }

@@ -146,32 +146,24 @@ impl Conductor {
         effects: &mut Vec<Effect>,
     ) -> Result<Accepted, SubmitRefusal> {
         let id = row.task.id;
-        let accepted = |known| Ok(Accepted { id, known });
+        if let Posted::Refused(refusal) = posted {
+            return Err(refusal.into());
+        }
+        if let Posted::Claimed(claimed) = posted {
+            self.begin(now, claimed, watch, effects);
+            return Ok(Accepted { id, known: None });
+        }
         if let Some(watch) = watch {
             self.watchers.add(id, watch);
         }
-        match posted {
-            Posted::Claimed(claimed) => {
-                self.begin(now, claimed, effects);
-                accepted(None)
-            }
-            Posted::Kept(_) => accepted(None),
-            Posted::Known(known) => {
-                if let Some(outcome) = known.outcome {
-                    self.watchers.tell(id, outcome, effects);
-                }
-                if let Some(claimed) = known.claimed {
-                    self.begin(now, claimed, effects);
-                }
-                accepted(Some(known.state))
-            }
-            Posted::Refused(refusal) => {
-                if let Some(watch) = watch {
-                    self.watchers.remove(id, watch);
-                }
-                Err(refusal.into())
-            }
+        let Posted::Known(known) = posted else { return Ok(Accepted { id, known: None }) };
+        if let Some(outcome) = known.outcome {
+            self.watchers.tell(id, outcome, effects);
         }
+        if let Some(claimed) = known.claimed {
+            self.begin(now, claimed, None, effects);
+        }
+        Ok(Accepted { id, known: Some(known.state) })
     }
 }
 

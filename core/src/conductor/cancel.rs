@@ -103,7 +103,7 @@ impl Conductor {
     ) {
         for task in tasks {
             self.cancels.resolve(task.id, CancelAnswer::Cancelled);
-            self.finish(task, Outcome::Cancelled, effects);
+            self.finish_on_board(task, Outcome::Cancelled, effects);
         }
         let Some(operation) = self.cancels.operations.get_mut(&number) else { return };
         operation.answers.extend(tasks.iter().map(|task| (task.id, CancelAnswer::Cancelled)));

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::asks::Purpose;
 use super::ledger::Place;
 use super::{Conductor, Effect};
-use crate::dispatch::{Cancel, Dispatch, Reason};
-use crate::id::{PoolId, PoolSet};
+use crate::dispatch::{Cancel, Dispatch, End, Ended, Reason, Return};
+use crate::id::{PoolId, PoolSet, Token};
 use crate::names::TaskName;
 use crate::store::{Answer, Claimed, Reply, Request};
 use crate::task::Task;
@@ -47,10 +47,7 @@ impl Basket {
 impl Conductor {
     pub(super) fn reply(&mut self, now: Now, reply: Reply, effects: &mut Vec<Effect>) {
         let Reply { no, answer, ready, unjudged, next_due, next_expiry } = reply;
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(_) => return self.asks.failed(now, no),
-        };
+        let Ok(answer) = answer else { return self.asks.failed(now, no) };
         let Some((purpose, request)) = self.asks.answered(no) else { return };
         for pool in self.ledger.pool_ids() {
             self.ledger.pool(pool).hungry = ready.contains(pool);
@@ -116,12 +113,18 @@ impl Conductor {
             budget.claiming = false;
         }
         for claimed in rows {
-            self.begin(now, claimed, effects);
+            self.begin(now, claimed, None, effects);
         }
     }
 
-    /// A claimed row becomes a dispatch, unless it is known already.
-    pub(super) fn begin(&mut self, now: Now, claimed: Claimed, effects: &mut Vec<Effect>) {
+    /// A claimed row becomes a dispatch, unless it is known already. `watch`: who waits for its outcome.
+    pub(super) fn begin(
+        &mut self,
+        now: Now,
+        claimed: Claimed,
+        watch: Option<Token>,
+        effects: &mut Vec<Effect>,
+    ) {
         let id = claimed.task.id;
         if let Some(entry) = self.ledger.get(id) {
             if entry.live.epoch >= claimed.epoch {
@@ -131,12 +134,12 @@ impl Conductor {
             let epoch = entry.live.epoch;
             self.recorded(now, id, epoch, effects);
         }
-        let live = self.ledger.begin(&claimed);
+        let live = self.ledger.begin(&claimed, watch);
         let Claimed { order, due, judged, .. } = claimed;
         let dispatch = Box::new(Dispatch { live: Arc::clone(&live), order, due, judged });
         if self.drain.is_draining() {
-            self.give_back_unstarted(now, dispatch);
-            return;
+            let end = End::Returned(Return::Drain);
+            return self.ended(now, Ended { dispatch, end });
         }
         effects.push(Effect::Dispatch(dispatch));
         if self.cancels.picks(&live.task) {
@@ -158,7 +161,7 @@ impl Conductor {
 
     fn expired(&mut self, tasks: Vec<Arc<Task>>, effects: &mut Vec<Effect>) {
         for task in tasks {
-            self.finish(&task, crate::dispatch::Outcome::Expired, effects);
+            self.finish_on_board(&task, crate::dispatch::Outcome::Expired, effects);
         }
     }
 

@@ -22,15 +22,8 @@ pub(super) struct Case<'a> {
     pub(super) wish: Option<Reason>,
 }
 
-/// What is recorded, and what that makes of the task.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Verdict {
-    pub(super) settle: Settle,
-    pub(super) after: After,
-}
-
-/// Judges an end.
-pub(super) fn judge(now: Now, case: &Case<'_>, end: End) -> Verdict {
+/// Judges an end: what that makes of the task, and what is recorded.
+pub(super) fn judge(now: Now, case: &Case<'_>, end: End) -> (After, Settle) {
     let gave_up = case.wish == Some(Reason::User);
     match end {
         End::Succeeded(value) => done(Outcome::Succeeded(value)),
@@ -40,28 +33,24 @@ pub(super) fn judge(now: Now, case: &Case<'_>, end: End) -> Verdict {
         _ if gave_up => done(Outcome::Cancelled),
         End::Failed(failure) => failed(now, case, failure),
         End::Snoozed(pause) => again(now.wall + pause, false),
-        End::Rescheduled(due) => Verdict {
-            settle: Settle::GiveBack { due, setback: false, renew: true },
-            after: After::Rescheduled,
-        },
-        End::Returned(Return::Drain) => Verdict {
-            settle: Settle::GiveBack { due: case.dispatch.due, setback: false, renew: false },
-            after: After::Again(now.wall),
-        },
+        End::Rescheduled(due) => (After::Rescheduled, Settle::GiveBack { due, setback: false, renew: true }),
+        End::Returned(Return::Drain) => {
+            let due = case.dispatch.due;
+            (After::Again(now.wall), Settle::GiveBack { due, setback: false, renew: false })
+        }
         End::Returned(Return::Setback) => again(now.wall + setback_pause(case.setbacks), true),
     }
 }
 
-fn done(outcome: Outcome) -> Verdict {
-    Verdict { settle: Settle::Done(outcome.clone()), after: After::Finished(outcome) }
+fn done(outcome: Outcome) -> (After, Settle) {
+    (After::Finished(outcome.clone()), Settle::Done(outcome))
 }
 
-fn again(due: Timestamp, setback: bool) -> Verdict {
-    let settle = Settle::GiveBack { due: DueAt::Wall(due), setback, renew: !setback };
-    Verdict { settle, after: After::Again(due) }
+fn again(due: Timestamp, setback: bool) -> (After, Settle) {
+    (After::Again(due), Settle::GiveBack { due: DueAt::Wall(due), setback, renew: !setback })
 }
 
-fn failed(now: Now, case: &Case<'_>, failure: Failure) -> Verdict {
+fn failed(now: Now, case: &Case<'_>, failure: Failure) -> (After, Settle) {
     let attempts = case.dispatch.live.attempt;
     let refused = matches!(&failure, Failure::Error(error) if !error.retry);
     if refused {
@@ -71,12 +60,12 @@ fn failed(now: Now, case: &Case<'_>, failure: Failure) -> Verdict {
         return trashed(Trash::Exhausted { attempts, last: failure });
     }
     let due = now.wall + pause(&case.retry, attempts, case.dispatch.id(), case.dispatch.epoch());
-    Verdict { settle: Settle::Retry { due, error: failure }, after: After::Again(due) }
+    (After::Again(due), Settle::Retry { due, error: failure })
 }
 
-fn trashed(trash: Trash) -> Verdict {
+fn trashed(trash: Trash) -> (After, Settle) {
     let outcome = Outcome::Trashed(trash);
-    Verdict { settle: Settle::Trash(outcome.clone()), after: After::Finished(outcome) }
+    (After::Finished(outcome.clone()), Settle::Trash(outcome))
 }
 
 /// The pause after the `attempts`-th counted failure: exponential, bounded, spread by the jitter. What spreads it is

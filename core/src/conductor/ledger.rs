@@ -1,10 +1,11 @@
 //! What is in the yard: one entry a live task, and how much of each pool's budget is used.
 
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry as MapEntry;
 use std::sync::Arc;
 
 use crate::dispatch::{DispatchName, Outcome, Reason};
-use crate::id::{Epoch, PoolId, TaskId};
+use crate::id::{Epoch, PoolId, TaskId, Token};
 use crate::live::{Live, LiveIndex};
 use crate::map::Map;
 use crate::store::Claimed;
@@ -19,6 +20,8 @@ pub(super) struct Entry {
     pub(super) place: Place,
     pub(super) expires: Option<Timestamp>,
     pub(super) setbacks: u32,
+    /// Who was the first to wait for its outcome; all others stand in the list of watchers.
+    pub(super) watch: Option<Token>,
     /// What somebody wants done with it, until that is known to have happened or to be impossible.
     pub(super) wish: Option<Reason>,
     /// A running task was told to end.
@@ -133,7 +136,7 @@ impl Ledger {
     }
 
     /// A claimed task enters the yard.
-    pub(super) fn begin(&mut self, claimed: &Claimed) -> Arc<Live> {
+    pub(super) fn begin(&mut self, claimed: &Claimed, watch: Option<Token>) -> Arc<Live> {
         let Claimed { task, order, epoch, attempts, posted, .. } = claimed;
         let live = Arc::new(Live::new(Arc::clone(task), order.sequence, *posted, *epoch, attempts + 1));
         let place = match claimed.due {
@@ -152,6 +155,7 @@ impl Ledger {
             place,
             expires: claimed.expires,
             setbacks: claimed.setbacks,
+            watch,
             wish: None,
             told: false,
         };
@@ -197,9 +201,14 @@ impl Ledger {
         self.move_to(name, Place::Counted);
     }
 
-    /// The dispatch ended: it uses no budget any more.
-    pub(super) fn settling(&mut self, name: DispatchName, after: After) {
-        let Some(entry) = self.running(name) else { return };
+    /// The dispatch ended: it uses no budget any more. `judge` says what is to become of it; `None`: it is not live.
+    pub(super) fn settling<T>(
+        &mut self,
+        name: DispatchName,
+        judge: impl FnOnce(&Entry) -> (After, T),
+    ) -> Option<T> {
+        let entry = self.running(name)?;
+        let (after, judged) = judge(entry);
         let (pool, expires) = (entry.pool, entry.expires);
         let place = std::mem::replace(&mut entry.place, Place::Settling(after));
         self.uncount(pool, &place);
@@ -207,13 +216,14 @@ impl Ledger {
         if let Some(expires) = expires {
             self.expiring.remove(&(expires, name.id));
         }
+        Some(judged)
     }
 
     /// The settlement of this dispatch is recorded or refused.
     pub(super) fn settled(&mut self, id: TaskId, epoch: Epoch) -> Option<Entry> {
-        let entry = self.entries.get(&id)?;
-        let this = entry.live.epoch == epoch && matches!(entry.place, Place::Settling(_));
-        this.then(|| self.entries.remove(&id)).flatten()
+        let MapEntry::Occupied(entry) = self.entries.entry(id) else { return None };
+        let this = entry.get().live.epoch == epoch && matches!(entry.get().place, Place::Settling(_));
+        this.then(|| entry.remove())
     }
 
     /// The next task that has expired, at most once each.

@@ -11,6 +11,7 @@ mod judge;
 mod ledger;
 mod query;
 mod settle;
+mod totals;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::id::{Epoch, PoolId, TaskId, Token};
 use crate::live::LiveIndex;
 use crate::machine::Machine;
 use crate::names::TaskName;
+use crate::pool::PoolStatus;
 use crate::store::{Ask, Counts, Filter, Refusal, Reply, RowState, TaskView};
 use crate::task::{Due, Retry, Task};
 use crate::time::{Now, Timestamp, Wakeup};
@@ -32,6 +34,7 @@ use drain::Drain;
 use ledger::Ledger;
 use query::Watchers;
 use settle::Outbox;
+pub use totals::Totals;
 
 /// How the Conductor is set up.
 #[derive(Debug, Clone)]
@@ -108,6 +111,18 @@ pub enum Event {
     },
     /// From the edge: how many tasks are where. Answer: [`Answer::Counts`].
     Count {
+        /// For whom.
+        reply: Token,
+    },
+    /// From the edge: how many tasks ended in which way. Answer: [`Answer::Totals`].
+    Sum {
+        /// For whom.
+        reply: Token,
+    },
+    /// From the edge: how a pool is. Answer: [`Answer::Pool`].
+    Look {
+        /// The pool.
+        pool: PoolId,
         /// For whom.
         reply: Token,
     },
@@ -212,6 +227,13 @@ pub enum Effect {
         /// Whether it pauses.
         paused: bool,
     },
+    /// To a Pool: it says to the edge how it is.
+    Look {
+        /// The pool.
+        pool: PoolId,
+        /// For whom.
+        reply: Token,
+    },
 }
 
 /// An answer to somebody at the edge.
@@ -233,6 +255,10 @@ pub enum Answer {
     Tasks(Vec<TaskView>),
     /// To a count.
     Counts(Counts),
+    /// To a sum.
+    Totals(Totals),
+    /// To a look, from the Pool itself.
+    Pool(Box<PoolStatus>),
     /// To a drain: all is settled; these tasks remain on the board.
     Drained {
         /// What a memory board loses now.
@@ -334,6 +360,7 @@ pub struct Conductor {
     cancels: Cancels,
     drain: Drain,
     basket: claims::Basket,
+    totals: Totals,
 }
 
 impl Conductor {
@@ -348,6 +375,7 @@ impl Conductor {
             cancels: Cancels::default(),
             drain: Drain::default(),
             basket: claims::Basket::default(),
+            totals: Totals::default(),
             settings,
         }
     }
@@ -368,8 +396,24 @@ impl Conductor {
         }
     }
 
+    /// A task ended on the board. Its last dispatch may not be known yet to be recorded.
+    fn finish_on_board(&mut self, task: &Arc<Task>, outcome: Outcome, effects: &mut Vec<Effect>) {
+        let watch = self.ledger.get_mut(task.id).and_then(|entry| entry.watch.take());
+        self.finish(task, outcome, watch, effects);
+    }
+
     /// A task is finished: whoever waits for it learns how.
-    fn finish(&mut self, task: &Arc<Task>, outcome: Outcome, effects: &mut Vec<Effect>) {
+    fn finish(
+        &mut self,
+        task: &Arc<Task>,
+        outcome: Outcome,
+        watch: Option<Token>,
+        effects: &mut Vec<Effect>,
+    ) {
+        if let Some(watch) = watch {
+            effects.push(Effect::Answer(watch, Answer::Outcome(task.id, outcome.clone())));
+        }
+        self.totals.add(&outcome);
         self.happened(effects, || Happened::TaskEnded { task: Arc::clone(task), outcome: outcome.clone() });
         self.watchers.tell(task.id, outcome, effects);
     }
@@ -383,7 +427,7 @@ impl Machine for Conductor {
         match event {
             Event::Submit(submission) => self.submit(now, submission, effects),
             Event::Reply(reply) => self.reply(now, *reply, effects),
-            Event::Ended(ended) => self.ended(now, ended, effects),
+            Event::Ended(ended) => self.ended(now, ended),
             Event::Due(name) => self.ledger.due(name),
             Event::Blocked(name) => self.ledger.blocked(name),
             Event::Unblocked(name) => self.ledger.unblocked(name),
@@ -396,9 +440,11 @@ impl Machine for Conductor {
             Event::Watch { id, reply } => self.watch(now, id, reply, effects),
             Event::Get { id, reply } => self.get(now, id, reply, effects),
             Event::List { filter, after, limit, reply } => {
-                self.list(now, *filter, after, limit, reply, effects)
+                self.list(now, *filter, after, limit, reply, effects);
             }
             Event::Count { reply } => self.count(now, reply, effects),
+            Event::Sum { reply } => effects.push(Effect::Answer(reply, Answer::Totals(self.totals))),
+            Event::Look { pool, reply } => effects.push(Effect::Look { pool, reply }),
             Event::Drain { reply } => self.start_drain(reply, effects),
             Event::Drained(pool) => self.drain.pool_drained(pool),
             Event::Force => effects.extend(self.ledger.pool_ids().map(Effect::Force)),

@@ -38,6 +38,9 @@ impl Watchers {
     }
 
     pub(super) fn tell(&mut self, id: TaskId, outcome: Outcome, effects: &mut Vec<Effect>) {
+        if self.0.is_empty() {
+            return;
+        }
         let Some(Tokens { first, more }) = self.0.remove(&id) else { return };
         let more = more.into_iter().map(|token| (token, outcome.clone())).collect::<Vec<_>>();
         let told = std::iter::once((first, outcome)).chain(more);

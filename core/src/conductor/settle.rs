@@ -6,10 +6,10 @@ use super::asks::Purpose;
 use super::judge::{self, Case};
 use super::ledger::{After, Entry, Place};
 use super::{Conductor, Effect, Happened};
-use crate::dispatch::{Dispatch, End, Ended, Outcome, Return};
-use crate::id::{Epoch, TaskId};
+use crate::dispatch::{Ended, Outcome};
+use crate::id::{Epoch, TaskId, Token};
 use crate::store::{NewRow, Request, Settle, Settled, Settlement};
-use crate::task::{Extras, Retry, Task};
+use crate::task::{Extras, Task};
 use crate::time::Now;
 
 /// Settlements that are to be recorded with the next request, and how many are on their way.
@@ -27,26 +27,18 @@ impl Outbox {
 }
 
 impl Conductor {
-    pub(super) fn ended(&mut self, now: Now, Ended { dispatch, end }: Ended, _effects: &mut Vec<Effect>) {
-        let Some(entry) = self.ledger.running(dispatch.name()) else { return };
-        let (pool, setbacks, wish) = (entry.pool, entry.setbacks, entry.wish);
-        let retry =
-            dispatch.task().retry.or_else(|| self.settings.retry.get(&pool).copied()).unwrap_or_default();
-        self.settle(now, &dispatch, Case { dispatch: &dispatch, retry, setbacks, wish }, end);
-    }
-
-    /// Gives a dispatch back that came in after the drain mark had gone out.
-    pub(super) fn give_back_unstarted(&mut self, now: Now, dispatch: Box<Dispatch>) {
-        let case = Case { dispatch: &dispatch, retry: Retry::default(), setbacks: 0, wish: None };
-        self.settle(now, &dispatch, case, End::Returned(Return::Drain));
-    }
-
-    fn settle(&mut self, now: Now, dispatch: &Dispatch, case: Case<'_>, end: End) {
-        let verdict = judge::judge(now, &case, end);
-        let posts = self.follow_ups(now, dispatch.task(), dispatch.epoch(), &verdict.settle);
-        self.ledger.settling(dispatch.name(), verdict.after);
+    pub(super) fn ended(&mut self, now: Now, Ended { dispatch, end }: Ended) {
+        let retries = &self.settings.retry;
+        let verdict = self.ledger.settling(dispatch.name(), |entry| {
+            let own = dispatch.task().retry;
+            let retry = own.or_else(|| retries.get(&entry.pool).copied()).unwrap_or_default();
+            let case = Case { dispatch: &dispatch, retry, setbacks: entry.setbacks, wish: entry.wish };
+            judge::judge(now, &case, end)
+        });
+        let Some(settle) = verdict else { return };
+        let posts = self.follow_ups(now, dispatch.task(), dispatch.epoch(), &settle);
         let (id, epoch) = (dispatch.id(), dispatch.epoch());
-        self.outbox.batch.push(Settlement { id, epoch, settle: verdict.settle, posts });
+        self.outbox.batch.push(Settlement { id, epoch, settle, posts });
     }
 
     /// Callbacks after a success, errbacks after the trash; their ids are derived, so that a repeated settlement posts
@@ -82,23 +74,36 @@ impl Conductor {
         for Settled { id, epoch, accepted } in results {
             if *accepted {
                 self.recorded(now, *id, *epoch, effects);
-            } else if self.ledger.settled(*id, *epoch).is_some() {
-                self.outbox.stale += 1;
+            } else if let Some(entry) = self.ledger.settled(*id, *epoch) {
+                self.refused(now, *id, entry.watch, effects);
             }
+        }
+    }
+
+    /// Another owner's result stands; or ours was recorded, the answer lost, and the task is in another pass already.
+    fn refused(&mut self, now: Now, id: TaskId, watch: Option<Token>, effects: &mut Vec<Effect>) {
+        self.outbox.stale += 1;
+        self.cancel_what_came_back(now, id, effects);
+        if let Some(watch) = watch {
+            self.watch(now, id, watch, effects);
         }
     }
 
     /// The end of this dispatch is on the board: now it is told.
     pub(super) fn recorded(&mut self, now: Now, id: TaskId, epoch: Epoch, effects: &mut Vec<Effect>) {
-        let Some(Entry { live, place: Place::Settling(after), .. }) = self.ledger.settled(id, epoch) else {
+        let Some(Entry { live, watch, place: Place::Settling(after), .. }) = self.ledger.settled(id, epoch)
+        else {
             return;
         };
         let again = if let After::Again(due) = after { Some(due) } else { None };
         self.happened(effects, || Happened::AttemptEnded { task: Arc::clone(&live.task), epoch, again });
+        if let (Some(watch), After::Again(_) | After::Rescheduled) = (watch, &after) {
+            self.watchers.add(id, watch);
+        }
         match after {
             After::Finished(outcome) => {
                 self.cancels_ended(id, &outcome, effects);
-                self.finish(&live.task, outcome, effects);
+                self.finish(&live.task, outcome, watch, effects);
             }
             After::Again(_) => self.cancel_what_came_back(now, id, effects),
             After::Rescheduled => {

@@ -17,7 +17,7 @@ use crate::names::TaskName;
 use crate::time::{Instant64, Now, Wakeup, earlier};
 
 /// What a pool has seen, for status pages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counters {
     /// Dispatches received from the Queuer.
     pub received: u64,
@@ -158,6 +158,7 @@ impl Machine for Pool {
             Event::Force => self.force(now, effects),
             Event::Scale { min, max } => self.rescale(min, max),
             Event::Pause(paused) => self.pause(paused, effects),
+            Event::Look(reply) => effects.push(Effect::Status(reply, Box::new(self.status(now.mono)))),
         }
     }
 

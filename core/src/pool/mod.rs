@@ -13,6 +13,7 @@ mod pace;
 mod reports;
 mod scale;
 mod starts;
+mod status;
 #[cfg(test)]
 mod tests;
 mod voice;
@@ -21,13 +22,14 @@ mod worker;
 use std::time::Duration;
 
 use crate::dispatch::{Cancel, Dispatch, DispatchName, Ended};
-use crate::id::{PoolId, WorkerId};
+use crate::id::{PoolId, Token, WorkerId};
 use crate::names::TaskName;
 use crate::task::Key;
 use crate::window::Window;
 use crate::worker::{Command, Report};
 
 pub use machine::{Counters, Pool};
+pub use status::PoolStatus;
 pub use worker::{State, WorkerStatus};
 
 /// What a Pool can be told.
@@ -52,6 +54,8 @@ pub enum Event {
     },
     /// From the Conductor: takes nothing new, or does again.
     Pause(bool),
+    /// From the Conductor: somebody at the edge looks. Answer: [`Effect::Status`].
+    Look(Token),
     /// From a worker.
     Worker {
         /// Its number.
@@ -105,6 +109,8 @@ pub enum Effect {
     },
     /// To the Conductor: after the drain mark, its last worker is gone.
     Drained(PoolId),
+    /// To the edge: how it is.
+    Status(Token, Box<PoolStatus>),
     /// To a worker.
     Worker {
         /// Which, always one of this pool.

@@ -87,7 +87,7 @@ impl Pool {
         Window { pool: self.id, up_to: self.counters.received + takes as u64, headroom }
     }
 
-    fn capacity(&self) -> usize {
+    pub(super) fn capacity(&self) -> usize {
         match () {
             () if self.takes_nothing() => 0,
             () if self.is_degraded() => 1,

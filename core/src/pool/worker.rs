@@ -16,7 +16,8 @@ use crate::worker::CancelReason;
 /// | `Busy` | yes | while it has a slot |
 /// | `Stopping` | | |
 /// | `Exited` | | |
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// It was launched and is not ready yet.
     Starting,

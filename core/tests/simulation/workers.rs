@@ -156,8 +156,8 @@ fn finish(
     let Some(live) = worker.running.remove(&id) else { return };
     outcome.stopped.push(live);
     let end = end.unwrap_or_else(|| match rng.below(10) {
-        0 => WorkerEnd::Failed(error(true)),
-        1 => WorkerEnd::Failed(error(false)),
+        0 => WorkerEnd::Failed(Box::new(error(true))),
+        1 => WorkerEnd::Failed(Box::new(error(false))),
         2 if rng.permille(300) => WorkerEnd::Snoozed(std::time::Duration::from_millis(rng.below(3_000))),
         _ => WorkerEnd::Succeeded("null".into()),
     });
@@ -172,6 +172,6 @@ fn finish(
     }
 }
 
-fn error(retry: bool) -> Box<TaskError> {
-    Box::new(TaskError { kind: "drawn".into(), message: "by the seed".into(), trace: None, retry })
+fn error(retry: bool) -> TaskError {
+    TaskError { kind: "drawn".into(), message: "by the seed".into(), trace: None, retry }
 }

@@ -252,19 +252,19 @@ impl World {
         }
         match mail {
             Mail::Conductor(event) => {
-                self.turn(Role::Conductor, |world, effects| world.conductor.turn(now, event, effects))
+                self.turn(Role::Conductor, |world, effects| world.conductor.turn(now, event, effects));
             }
             Mail::Delayer(event) => {
-                self.turn(Role::Delayer, |world, effects| world.delayer.turn(now, event, effects))
+                self.turn(Role::Delayer, |world, effects| world.delayer.turn(now, event, effects));
             }
             Mail::Blocker(event) => {
-                self.turn(Role::Blocker, |world, effects| world.blocker.turn(now, event, effects))
+                self.turn(Role::Blocker, |world, effects| world.blocker.turn(now, event, effects));
             }
             Mail::InProgress(event) => {
                 self.turn(Role::InProgress, |world, effects| world.in_progress.turn(now, event, effects));
             }
             Mail::Queuer(event) => {
-                self.turn(Role::Queuer, |world, effects| world.queuer.turn(now, event, effects))
+                self.turn(Role::Queuer, |world, effects| world.queuer.turn(now, event, effects));
             }
             Mail::Pool(pool, event) => self.turn(Role::Pool(pool), |world, effects| {
                 world.pools[usize::from(pool.0)].turn(now, event, effects);

@@ -7,14 +7,14 @@ use super::*;
 fn a_worker_that_dies_mid_task_loses_it_with_its_status() {
     let mut script = Script::with_ready(settings(1, 1), 1);
     script.run(1, &task(1));
-    script.forget().exited(1, "exit status 3").expect([&*lost(1, "exit status 3"), "2 launch"]).takes(0, 0);
+    script.forget().exited(1, "exit status 3").expect([&*lost(1, "exit status 3"), "2 launch"]).takes(0, 1);
 }
 
 /// P9: killed while idle: replaced within a second, nothing counted.
 #[test]
 fn a_worker_that_dies_while_idle_is_replaced() {
     let mut script = Script::with_ready(settings(2, 2), 2);
-    script.at(60_000).exited(1, "signal 9").expect(["3 launch"]).takes(1, 0);
+    script.at(60_000).exited(1, "signal 9").expect(["3 launch"]).takes(1, 1);
     let mut script = Script::with_ready(settings(2, 2), 2);
     script.exited(1, "signal 9").expect([]).at(1_000).expect(["3 launch"]);
 }
@@ -60,7 +60,7 @@ fn a_second_end_of_a_task_is_the_worker_s_fault() {
     script.done(2, 1).expect(["2 run 2", "2 Kill"]);
     script.exited(2, "signal 9");
     let status = "it spoke of task 00000000-0000-0000-0000-000000000001, which it does not have";
-    script.expect([&*lost(2, status), "3 launch"]).takes(1, 0);
+    script.expect([&*lost(2, status), "3 launch"]).takes(1, 1);
 }
 
 /// P25: unknown ids, in any report.

@@ -272,6 +272,7 @@ fn line(effect: &Effect) -> String {
         Effect::Learned { names, .. } => format!("learned {names:?}"),
         Effect::Known { names, .. } => format!("known {names:?}"),
         Effect::Drained(_) => "drained".into(),
+        Effect::Status(..) => "status".into(),
         Effect::Worker { worker, command } => format!("{} {}", worker.number, order(command)),
         Effect::Window(_) | Effect::Capacity { .. } | Effect::Returned(_) => {
             unreachable!("taken down elsewhere")

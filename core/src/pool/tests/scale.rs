@@ -10,7 +10,7 @@ fn a_pool_grows_at_once_to_what_is_demanded_and_never_beyond_max() {
     script.turn([dispatched(&task(1).live()), Event::Demand(5)]);
     script.expect(["1 run 1", "2 launch", "3 launch", "4 launch", "5 launch", "6 launch"]);
     script.tell(Event::Demand(50)).expect([]);
-    script.takes(0, 0).capacity(6);
+    script.takes(0, 5).capacity(6);
     assert_eq!(script.pool.workers().count(), 6);
 }
 
@@ -58,7 +58,7 @@ fn demand_is_met_by_free_slots_first() {
     let mut script = Script::with_ready(Settings { concurrency: 4, ..settings(1, 3) }, 1);
     script.tell(Event::Demand(4)).expect([]);
     script.tell(Event::Demand(5)).expect(["2 launch"]);
-    script.takes(4, 4).capacity(12);
+    script.takes(4, 8).capacity(12);
 }
 
 #[test]

@@ -5,9 +5,9 @@ use super::*;
 #[test]
 fn a_pool_takes_what_its_ready_workers_can_run() {
     let mut script = Script::new(settings(2, 3));
-    script.takes(0, 1).capacity(3);
+    script.takes(0, 3).capacity(3);
     script.ready(1, 1, 0);
-    script.takes(1, 1);
+    script.takes(1, 2);
     script.ready(2, 1, 0);
     script.takes(2, 1).forget();
     script.dispatch(&task(7));
@@ -54,5 +54,5 @@ fn a_paused_pool_takes_nothing_and_what_runs_goes_on() {
     script.dispatch(&task(2));
     script.tell(Event::Demand(3)).done(2, 1);
     script.expect(["returned 2", &ended(1, SUCCEEDED)]).takes(0, 0);
-    script.tell(Event::Pause(false)).takes(2, 1).capacity(4).expect(["3 launch"]);
+    script.tell(Event::Pause(false)).takes(2, 2).capacity(4).expect(["3 launch"]);
 }

@@ -1,0 +1,74 @@
+//! What can be said on the command line, and the settings that follow from it.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Parser;
+use taskyard::config::{Handlers, Settings};
+use taskyard::producers::file::Source;
+
+/// What holds without `--config`.
+const BUILT_IN: &str = include_str!("../supervisor.toml");
+
+/// Runs tasks in supervised worker processes: from a socket until a signal, or those of a file.
+///
+/// Exit status: 0 all went well · 1 a task or command failed · 2 wrong usage · 69 nobody answered · 70 an internal fault ·
+/// 71 the system refused something at the start · 78 the configuration is wrong.
+#[derive(Debug, Parser)]
+#[command(name = "supervisor")]
+pub(crate) struct Cli {
+    /// The configuration; without it, two pools of processes (see examples/supervisor.toml)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the socket is [as configured, else taskyard.sock in `$XDG_RUNTIME_DIR`, or `/tmp/taskyard-UID.sock`]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Runs the tasks of a file of JSON lines (`-`: standard input), prints a summary and ends
+    #[arg(long, value_name = "FILE", conflicts_with = "ctl")]
+    tasks: Option<PathBuf>,
+    /// Asks a running supervisor: status, running, workers, producers, cancel '{"all":true}', run '{"task":{…}}', shutdown, …
+    #[arg(long, num_args = 1..=2, value_names = ["COMMAND", "JSON"])]
+    pub(crate) ctl: Option<Vec<String>>,
+    /// Breaks the yard after so many seconds, to see how that ends
+    #[arg(long, value_name = "SECONDS", hide = true)]
+    pub(crate) fault_after: Option<f64>,
+}
+
+impl Cli {
+    /// Where tasks are read from, if they are.
+    pub(crate) fn source(&self) -> Option<Source> {
+        let path = self.tasks.clone()?;
+        Some(if path.as_os_str() == "-" { Source::Stdin } else { Source::File(path) })
+    }
+
+    /// The settings.
+    pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
+        let mut settings = match &self.config {
+            Some(path) => {
+                let name = || path.display().to_string();
+                let text = std::fs::read_to_string(path).with_context(name)?;
+                Settings::parse(&text, Handlers::Own).with_context(name)?
+            }
+            None => Settings::parse(BUILT_IN, Handlers::Own).context("the built-in configuration")?,
+        };
+        if self.tasks.is_some() {
+            // Only what the file says is run, and what nobody can run fails.
+            settings.socket.clone_from(&self.socket);
+            settings.schedules.clear();
+            settings.on_start.clear();
+            settings.board.reject_unroutable = true;
+        } else {
+            let socket = self.socket.clone().or(settings.socket);
+            settings.socket = Some(socket.unwrap_or_else(default_socket));
+        }
+        Ok(settings)
+    }
+}
+
+fn default_socket() -> PathBuf {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty());
+    match runtime {
+        Some(directory) => PathBuf::from(directory).join("taskyard.sock"),
+        None => format!("/tmp/taskyard-{}.sock", rustix::process::getuid().as_raw()).into(),
+    }
+}

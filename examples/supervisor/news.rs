@@ -1,0 +1,87 @@
+//! The log: where it goes, and what is worth a line of it.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use taskyard::Yard;
+use taskyard::core::conductor::Happened;
+use taskyard::core::dispatch::Outcome;
+use tokio::sync::broadcast::error::RecvError;
+use tracing_subscriber::EnvFilter;
+
+use crate::live::Live;
+
+/// How often the pools are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Log lines go to standard error, above the live line. `RUST_LOG` says how many.
+pub(crate) fn log_to(live: &Live) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(live.clone())
+        .init();
+}
+
+/// Logs what is wrong from now on.
+pub(crate) fn follow(yard: &Yard) {
+    follow_tasks(yard);
+    tokio::spawn(follow_pools(yard.clone()));
+}
+
+/// Logs that a pool can't start its workers, and that it can again.
+async fn follow_pools(yard: Yard) {
+    let mut looks = tokio::time::interval(LOOK);
+    let mut degraded = BTreeSet::new();
+    while let Ok(pools) = yard.pools().await {
+        for (name, pool) in pools {
+            if pool.degraded && degraded.insert(name.clone()) {
+                tracing::warn!(pool = name, "its workers die at start, or too many are stuck");
+            } else if !pool.degraded && degraded.remove(&name) {
+                tracing::info!(pool = name, "its workers start again");
+            }
+        }
+        looks.tick().await;
+    }
+}
+
+/// Logs how tasks end: those that failed for good always, the others on demand.
+fn follow_tasks(yard: &Yard) {
+    let mut news = yard.observe();
+    tokio::spawn(async move {
+        loop {
+            match news.recv().await {
+                Ok(happened) => log(&happened),
+                Err(RecvError::Lagged(missed)) => {
+                    tracing::debug!("{missed} ends of tasks were too fast to log");
+                }
+                Err(RecvError::Closed) => return,
+            }
+        }
+    });
+}
+
+fn log(happened: &Happened) {
+    match happened {
+        Happened::AttemptEnded { task, again: Some(_), .. } => {
+            tracing::info!(id = %task.id, task = %task.name(), "will be run again");
+        }
+        Happened::AttemptEnded { .. } => {}
+        Happened::TaskEnded { task, outcome: Outcome::Trashed(why) } => {
+            tracing::warn!(id = %task.id, task = %task.name(), "{why}");
+        }
+        Happened::TaskEnded { task, outcome } => {
+            let how = match outcome {
+                Outcome::Succeeded(_) => "succeeded",
+                Outcome::Cancelled => "cancelled",
+                Outcome::Expired => "expired",
+                Outcome::Discarded { .. } => "discarded",
+                Outcome::Trashed(_) => "trashed",
+            };
+            tracing::debug!(id = %task.id, task = %task.name(), "{how}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! How tasks, pools and workers look in replies, in a person's words. Arguments are never shown: they may be secret.
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use taskyard_core::dispatch::{Failure, Outcome, Trash};
+use taskyard_core::live::{Live, Stage};
+use taskyard_core::pool::{PoolStatus, State, WorkerStatus};
+use taskyard_core::rfc3339::Rfc3339;
+use taskyard_core::store::{Counts, RowState, TaskView};
+use taskyard_core::time::Instant64;
+
+use crate::yard::{Stages, Yard};
+
+/// The unfinished tasks in a person's words: what waits on the board counts as what waits in the yard for the same reason.
+pub fn tasks(counts: &Counts, stages: Stages) -> Value {
+    json!({
+        "running": stages.running,
+        "queued": stages.queued + counts.ready + counts.unjudged,
+        "blocked": stages.blocked + counts.behind,
+        "delayed": stages.delayed + counts.parked,
+        "unroutable": counts.unroutable,
+        "trashed": counts.trashed,
+    })
+}
+
+/// How a task ended. Its `outcome` is a word, the rest says more.
+pub fn outcome(outcome: &Outcome) -> Value {
+    match outcome {
+        Outcome::Succeeded(value) => {
+            let value = RawValue::from_string(value.as_ref().to_owned()).ok();
+            json!({ "outcome": "succeeded", "value": value })
+        }
+        Outcome::Cancelled => json!({ "outcome": "cancelled" }),
+        Outcome::Expired => json!({ "outcome": "expired" }),
+        Outcome::Discarded { lost_to } => json!({ "outcome": "discarded", "lost_to": lost_to }),
+        Outcome::Trashed(trash) => {
+            json!({ "outcome": failure_word(trash), "trashed": true, "reason": trash.to_string() })
+        }
+    }
+}
+
+/// In one word, why a task is in the trash: `failed`, `timed_out`, `lost` or `unroutable`.
+pub fn failure_word(trash: &Trash) -> &'static str {
+    match trash {
+        Trash::Exhausted { last: failure, .. } | Trash::Refused(failure) => match failure {
+            Failure::Error(_) => "failed",
+            Failure::TimedOut => "timed_out",
+            Failure::Lost(_) => "lost",
+        },
+        Trash::Unroutable => "unroutable",
+    }
+}
+
+pub(super) fn pool(pool: &PoolStatus) -> Value {
+    let in_state = |state| pool.workers.iter().filter(|worker| worker.state == state).count();
+    json!({
+        "workers": pool.workers.len(),
+        "busy": in_state(State::Busy),
+        "idle": in_state(State::Idle),
+        "min": pool.min,
+        "max": pool.max,
+        "capacity": pool.capacity,
+        "waiting": pool.demand,
+        "paused": pool.paused,
+        "degraded": pool.degraded,
+        "seen": pool.counters,
+    })
+}
+
+pub(super) fn workers(name: &str, pool: &PoolStatus) -> Vec<Value> {
+    let show = |worker: &WorkerStatus| {
+        json!({
+            "worker": format!("{name}-{}", worker.number),
+            "pool": name,
+            "state": worker.state,
+            "seconds": seconds(worker.since, pool.at),
+            "running": worker.running,
+            "done": worker.done,
+        })
+    };
+    pool.workers.iter().map(show).collect()
+}
+
+pub(super) fn running(yard: &Yard, live: &Live, now: Instant64) -> Value {
+    let mut shown = json!({
+        "uuid": live.task.id,
+        "task": live.task.name().as_str(),
+        "namespace": live.task.lane.namespace.as_str(),
+        "attempt": live.attempt,
+    });
+    place(yard, live, now, &mut shown);
+    shown
+}
+
+/// Where a task is, and how far.
+fn place(yard: &Yard, live: &Live, now: Instant64, shown: &mut Value) {
+    let pool = live.pool().and_then(|pool| yard.pool_name(pool));
+    shown["pool"] = pool.into();
+    if let Some((worker, since)) = live.running() {
+        shown["worker"] = pool.map(|pool| format!("{pool}-{worker}")).into();
+        shown["seconds"] = seconds(since, now).into();
+    }
+    if let Some(progress) = live.progress() {
+        shown["progress"] = json!({ "fraction": progress.fraction, "note": progress.note });
+    }
+}
+
+pub(super) fn task(yard: &Yard, view: &TaskView) -> Value {
+    let live = yard.live(view.id);
+    let mut shown = json!({
+        "uuid": view.id,
+        "task": view.lane.name.as_str(),
+        "namespace": view.lane.namespace.as_str(),
+        "state": state(view.state, live.as_deref()),
+        "attempts": view.attempts,
+        "unroutable": view.unroutable,
+    });
+    if let Some(task) = &view.task {
+        shown["priority"] = task.priority.get().into();
+    }
+    if let Some(due) = view.due {
+        shown["due"] = Rfc3339(due).to_string().into();
+    }
+    if let Some(error) = &view.last_error {
+        shown["last_error"] = error.to_string().into();
+    }
+    if let Some(ended) = &view.outcome {
+        shown["end"] = outcome(ended);
+    }
+    if let Some(live) = live {
+        place(yard, &live, yard.now().mono, &mut shown);
+    }
+    shown
+}
+
+fn state(row: RowState, live: Option<&Live>) -> &'static str {
+    match (row, live.map(Live::stage)) {
+        (RowState::Ended, _) => "ended",
+        (RowState::Claimed, Some(Stage::Running)) => "running",
+        (RowState::Parked, _) | (RowState::Claimed, Some(Stage::Delayed)) => "delayed",
+        (RowState::Behind, _) | (RowState::Claimed, Some(Stage::Blocked)) => "blocked",
+        (RowState::Ready | RowState::Unjudged | RowState::Claimed, _) => "queued",
+    }
+}
+
+fn seconds(since: Instant64, now: Instant64) -> f64 {
+    now.since(since).max(0) as f64 / 1e6
+}

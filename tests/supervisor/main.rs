@@ -1,0 +1,7 @@
+//! The supervisor example, run for real as a user would.
+
+mod files;
+mod harness;
+mod signals;
+mod socket;
+mod starting;
