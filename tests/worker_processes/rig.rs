@@ -64,7 +64,7 @@ pub(crate) fn live(id: u128, name: &str, args: &str, kwargs: &str) -> Arc<Live> 
     let body = Body::new(format!("{args}{kwargs}").into(), 0..args.len(), args.len()..end).unwrap();
     let task = Task {
         id: TaskId(id),
-        lane: lane.into(),
+        lane,
         body,
         due: Due::Now,
         expires: None,
