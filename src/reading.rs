@@ -29,7 +29,8 @@ impl TaskReader {
 
     /// Reads a task that is called `id` if it brings no id.
     pub fn read_as(&self, id: TaskId, text: &str) -> Result<Arc<Task>, Rejected> {
-        parse_task(text, id, &|name| self.defaults(name)).map(Arc::new)
+        let task = parse_task(text, id, &|name| self.defaults(name))?;
+        Ok(Arc::new(self.registry.share_lane(task)))
     }
 
     fn defaults(&self, name: &TaskName) -> TaskDefaults {

@@ -137,7 +137,7 @@ impl Yard {
 /// A task from its JSON, with the defaults of its kind.
 pub(crate) fn read_task(registry: &Registry, text: &str) -> Result<Task, Rejected> {
     let defaults = |name: &TaskName| registry.defaults(name.as_str()).cloned().unwrap_or_default();
-    parse_task(text, fresh_id(), &defaults)
+    parse_task(text, fresh_id(), &defaults).map(|task| registry.share_lane(task))
 }
 
 impl<P: Payload> IntoFuture for Draft<P, Yard> {

@@ -1,11 +1,8 @@
 //! Tasks that are not due for an hour: what memory each takes.
 
-use std::sync::Arc;
-
 use anyhow::Context as _;
-use taskyard::core::task::{Task, TaskDefaults};
-use taskyard::core::wire::parse_task;
-use taskyard::{Yard, fresh_id};
+use taskyard::Yard;
+use taskyard::reading::TaskReader;
 
 use crate::host;
 
@@ -28,7 +25,12 @@ impl Delayed {
 }
 
 /// Posts them as producers do, from JSON, so that the size of the body is known; nobody waits for them.
-pub(crate) async fn run(yard: &Yard, tasks: usize, payload: usize) -> anyhow::Result<Delayed> {
+pub(crate) async fn run(
+    yard: &Yard,
+    reader: &TaskReader,
+    tasks: usize,
+    payload: usize,
+) -> anyhow::Result<Delayed> {
     let text =
         format!(r#"{{"task":"load.nothing","delay":3600,"kwargs":{{"payload":"{}"}}}}"#, "x".repeat(payload));
     let before = host::resident_bytes()?;
@@ -36,16 +38,12 @@ pub(crate) async fn run(yard: &Yard, tasks: usize, payload: usize) -> anyhow::Re
     while left > 0 {
         let count = left.min(BATCH);
         left -= count;
-        let batch = (0..count).map(|_| parsed(&text)).collect::<anyhow::Result<Vec<_>>>()?;
+        let batch =
+            (0..count).map(|_| reader.read(&text)).collect::<Result<_, _>>().context("a delayed task")?;
         for answer in yard.post_tasks(batch).await {
             answer.context("the yard refused a delayed task")?;
         }
     }
     let grown_bytes = host::resident_bytes()?.saturating_sub(before);
     Ok(Delayed { tasks, body_bytes: text.len(), grown_bytes })
-}
-
-fn parsed(text: &str) -> anyhow::Result<Arc<Task>> {
-    let task = parse_task(text, fresh_id(), &|_| TaskDefaults::default());
-    Ok(Arc::new(task.context("a delayed task")?))
 }
