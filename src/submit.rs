@@ -143,7 +143,7 @@ pub(crate) fn read_task(registry: &Registry, text: &str) -> Result<Task, Rejecte
 /// The same; it is called `id` if it brings no id.
 pub(crate) fn read_task_as(registry: &Registry, id: TaskId, text: &str) -> Result<Task, Rejected> {
     let defaults = |name: &TaskName| registry.defaults(name.as_str()).cloned().unwrap_or_default();
-    parse_task(text, id, &defaults)
+    parse_task(text, id, &defaults).map(|task| registry.share_lane(task))
 }
 
 impl<P: Payload> IntoFuture for Draft<P, Yard> {

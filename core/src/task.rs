@@ -30,7 +30,7 @@ pub struct Task {
     /// 0 to 9, 9 first.
     pub priority: Priority,
     /// How often and how fast it is tried again; `None`: as the pool says.
-    pub retry: Option<Retry>,
+    pub retry: Option<Box<Retry>>,
     /// What few tasks have.
     pub extras: Option<Box<Extras>>,
 }

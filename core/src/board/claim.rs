@@ -63,7 +63,7 @@ impl Board {
             && let Some(((due, order), lane)) = self.parked.first(pool).filter(|((due, _), _)| *due < before)
         {
             let id = self.parked.remove(lane, self.lanes.pools(lane), (due, order));
-            if let Some(row) = id.and_then(|id| self.rows.get_mut(&id)) {
+            if let Some(row) = id.and_then(|id| self.rows.get_mut(id)) {
                 self.keys.admit(row, true);
             }
             self.take(now, id, pool, DueAt::Wall(due), &mut taken, &mut expired);
@@ -82,7 +82,7 @@ impl Board {
         taken: &mut Vec<Claimed>,
         expired: &mut Vec<std::sync::Arc<crate::task::Task>>,
     ) {
-        let Some((id, row)) = id.and_then(|id| Some((id, self.rows.get_mut(&id)?))) else { return };
+        let Some((id, row)) = id.and_then(|id| Some((id, self.rows.get_mut(id)?))) else { return };
         if let Some(expires) = row.expires {
             self.expiring.remove(&(expires, id));
         }
@@ -107,7 +107,8 @@ impl Board {
     fn repeated(&mut self, no: u64, pool: PoolId, kind: Kind) -> Option<Answer> {
         let last = self.claims.get(&(pool, kind)).filter(|last| no <= last.no)?;
         let ids = if no == last.no { last.ids.as_slice() } else { &[] };
-        let rows = ids.iter().filter_map(|id| self.rows.get(id)).filter(|row| row.state == RowState::Claimed);
+        let rows =
+            ids.iter().filter_map(|id| self.rows.get(*id)).filter(|row| row.state == RowState::Claimed);
         let due = |row: &Row| if kind == Kind::Preload { DueAt::Wall(row.due) } else { DueAt::Now };
         let rows = rows.map(|row| row.claimed(pool, due(row))).collect();
         Some(Answer::Claimed { rows, expired: self.tell(no, Vec::new()) })
@@ -119,7 +120,7 @@ impl Board {
         while expired.len() < up_to
             && let Some((_, id)) = self.expiring.first().copied().filter(|(at, _)| *at <= now.wall)
         {
-            expired.extend(self.rows.get(&id).map(|row| std::sync::Arc::clone(&row.task)));
+            expired.extend(self.rows.get(id).map(|row| std::sync::Arc::clone(&row.task)));
             self.lift(id);
             self.end(id, Outcome::Expired);
         }
@@ -127,7 +128,7 @@ impl Board {
             let due = self.parked.first_of_all().filter(|((due, _), _)| *due <= now.wall);
             let Some((key, lane)) = due else { break };
             let Some(id) = self.parked.remove(lane, self.lanes.pools(lane), key) else { break };
-            if let Some((expires, id)) = self.rows.get(&id).and_then(|row| Some((row.expires?, id))) {
+            if let Some((expires, id)) = self.rows.get(id).and_then(|row| Some((row.expires?, id))) {
                 self.expiring.remove(&(expires, id));
             }
             self.file(now, id);

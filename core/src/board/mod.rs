@@ -8,6 +8,7 @@ mod keys;
 mod post;
 mod query;
 mod row;
+mod rows;
 mod settle;
 #[cfg(test)]
 mod tests;
@@ -21,14 +22,13 @@ use crate::dispatch::Order;
 use crate::id::{PoolId, PoolSet, TaskId};
 use crate::lanes::{LaneTable, Laned};
 use crate::machine::Machine;
-use crate::map::Map;
 use crate::router::Router;
 use crate::store::{Answer, Ask, Reply, Request, RowState};
 use crate::task::Task;
 use crate::time::{Now, Timestamp};
 use ended::EndedTasks;
 use keys::Keys;
-use row::Row;
+use rows::Rows;
 
 /// How a board is set up.
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ impl Default for Settings {
 pub struct Board {
     settings: Settings,
     sequence: u64,
-    rows: Map<TaskId, Row>,
+    rows: Rows,
     lanes: LaneTable,
     parked: Laned<(Timestamp, Order), TaskId>,
     ready: Laned<Order, TaskId>,
@@ -85,7 +85,7 @@ impl Board {
             pools: lanes.all_pools(),
             settings,
             sequence: 0,
-            rows: Map::default(),
+            rows: Rows::default(),
             lanes,
             parked: Laned::default(),
             ready: Laned::default(),
@@ -139,7 +139,7 @@ impl Board {
 
     /// Takes a row out of the index of its state. Its state then no longer holds until it is [`put`](Self::put) anew.
     fn lift(&mut self, id: TaskId) {
-        let Some(row) = self.rows.get(&id) else { return };
+        let Some(row) = self.rows.get(id) else { return };
         let (lane, order) = (row.lane, row.order);
         let pools = self.lanes.pools(lane);
         match row.state {
@@ -158,7 +158,7 @@ impl Board {
 
     /// Gives a lifted (or new) row a state and its place in that state's index.
     fn put(&mut self, id: TaskId, state: RowState) {
-        let Some(row) = self.rows.get_mut(&id) else { return };
+        let Some(row) = self.rows.get_mut(id) else { return };
         row.state = state;
         let (lane, order) = (row.lane, row.order);
         let pools = self.lanes.pools(lane);
@@ -206,6 +206,7 @@ impl Machine for Board {
         self.parked.check_invariants(pools);
         self.ready.check_invariants(pools);
         self.unjudged.check_invariants(pools);
+        self.rows.check_invariants();
         self.keys.check_invariants(&self.rows);
         let count = |state| self.rows.values().filter(|row| row.state == state).count();
         assert_eq!(count(RowState::Parked), self.parked.len());

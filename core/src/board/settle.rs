@@ -13,7 +13,7 @@ use crate::time::{Now, micros};
 impl Board {
     pub(super) fn settle(&mut self, now: Now, item: &Settlement) -> Settled {
         let settled = |accepted| Settled { id: item.id, epoch: item.epoch, accepted };
-        let Some(row) = self.rows.get_mut(&item.id) else {
+        let Some(row) = self.rows.get_mut(item.id) else {
             return settled(self.ended.get(item.id).is_some_and(|ended| ended.epoch == item.epoch));
         };
         if row.epoch != item.epoch {
@@ -47,7 +47,7 @@ impl Board {
     /// Gives a claimed row that did not end its next due time. Whatever takes it in again does not judge it anew, unless
     /// it was not yet due and so has not been judged at all.
     fn put_back(&mut self, now: Now, id: TaskId, due: DueAt, renew: bool) {
-        let Some(row) = self.rows.get_mut(&id) else { return };
+        let Some(row) = self.rows.get_mut(id) else { return };
         row.judged |= row.due <= now.wall;
         row.due = row::wall(due, now);
         if renew {
@@ -72,7 +72,7 @@ impl Board {
         let mut tasks = Vec::new();
         for id in &ids {
             let free =
-                self.rows.get(id).filter(|row| row.state != RowState::Claimed && filter.picks(&row.task));
+                self.rows.get(*id).filter(|row| row.state != RowState::Claimed && filter.picks(&row.task));
             if let Some(task) = free.map(|row| Arc::clone(&row.task)) {
                 tasks.push(task);
                 self.lift(*id);
@@ -83,13 +83,13 @@ impl Board {
     }
 
     pub(super) fn reschedule(&mut self, now: Now, id: TaskId, due: DueAt) -> RescheduleAnswer {
-        match self.rows.get(&id).map(|row| row.state) {
+        match self.rows.get(id).map(|row| row.state) {
             None if self.ended.get(id).is_some() => RescheduleAnswer::Ended,
             None => RescheduleAnswer::Absent,
             Some(RowState::Claimed) => RescheduleAnswer::Claimed,
             Some(_) => {
                 self.lift(id);
-                if let Some(row) = self.rows.get_mut(&id) {
+                if let Some(row) = self.rows.get_mut(id) {
                     row.due = row::wall(due, now);
                     renew_order(row, now, micros(self.settings.aging));
                 }

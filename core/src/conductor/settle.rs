@@ -30,7 +30,7 @@ impl Conductor {
     pub(super) fn ended(&mut self, now: Now, Ended { dispatch, end }: Ended) {
         let retries = &self.settings.retry;
         let verdict = self.ledger.settling(dispatch.name(), |entry| {
-            let own = dispatch.task().retry;
+            let own = dispatch.task().retry.as_deref().copied();
             let retry = own.or_else(|| retries.get(&entry.pool).copied()).unwrap_or_default();
             let case = Case { dispatch: &dispatch, retry, setbacks: entry.setbacks, wish: entry.wish };
             judge::judge(now, &case, end)
