@@ -9,8 +9,6 @@ mod post;
 mod query;
 mod row;
 mod settle;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
