@@ -1,5 +1,8 @@
 //! What becomes of a task whose dispatch ended: the table "what each end counts". Pure functions.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use super::ledger::After;
