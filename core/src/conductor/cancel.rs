@@ -112,7 +112,10 @@ impl Conductor {
         }
         let Some(operation) = self.cancels.operations.get_mut(&number) else { return };
         operation.answers.extend(tasks.iter().map(|task| (task.id, CancelAnswer::Cancelled)));
-        operation.answers.extend(ended.iter().map(|id| (*id, CancelAnswer::Finished)));
+        for id in ended {
+            // Asked about twice, it may have been ended by this very cancel.
+            operation.answers.entry(*id).or_insert(CancelAnswer::Finished);
+        }
         operation.asked -= 1;
         if !std::mem::replace(&mut operation.looked, true) {
             self.cancel_live(number, effects);

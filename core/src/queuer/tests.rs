@@ -30,7 +30,7 @@ use Said::{Demand, Drain, Missed, Queued, Run, ToPool};
 struct Rig {
     queuer: Queuer,
     /// What the pools have, to be returned.
-    handed: Vec<Box<Dispatch>>,
+    handed: Vec<Dispatch>,
 }
 
 const SOME: u8 = 0;
@@ -68,7 +68,7 @@ impl Rig {
         match effect {
             Effect::Dispatch(pool, dispatch) => {
                 let said = Run(pool.0, n(dispatch.id()));
-                self.handed.push(dispatch);
+                self.handed.push(*dispatch);
                 said
             }
             Effect::Demand(pool, count) => Demand(pool.0, count),
@@ -93,7 +93,7 @@ impl Rig {
         let at = self.handed.iter().position(|dispatch| dispatch.id() == name(n).id).unwrap();
         let dispatch = self.handed.remove(at);
         dispatch.live.hand_to(None);
-        self.tell(Event::Returned(dispatch))
+        self.tell(Event::Returned(Box::new(dispatch)))
     }
 
     fn held(&self) -> Vec<u64> {
@@ -176,7 +176,8 @@ fn a_low_one_waits_behind_a_constant_flow_for_its_bound_only() {
 #[test]
 fn the_most_specific_pool_goes_first_and_the_other_helps_when_it_is_full() {
     let mut rig = Rig::two_pools();
-    (rig.window(SOME, 1, 0), rig.window(NLP, 1, 0));
+    rig.window(SOME, 1, 0);
+    rig.window(NLP, 1, 0);
     assert_eq!(rig.arrive(nlp(1)), [Run(NLP, 1)]);
     assert_eq!(rig.arrive(nlp(2)), [Run(SOME, 2)]);
     rig.arrive(nlp(3));
@@ -197,7 +198,8 @@ fn a_pool_gets_only_what_it_takes() {
 #[test]
 fn a_waiting_task_is_the_demand_of_one_pool() {
     let mut rig = Rig::two_pools();
-    (rig.window(SOME, 0, 2), rig.window(NLP, 0, 1));
+    rig.window(SOME, 0, 2);
+    rig.window(NLP, 0, 1);
     assert_eq!(rig.arrive(nlp(1)), [Demand(NLP, 1)]);
     assert_eq!(rig.arrive(nlp(2)), [Demand(SOME, 1)], "the special one can grow no further");
     assert_eq!(rig.arrive(task(3)), [Demand(SOME, 2)]);
@@ -222,7 +224,8 @@ fn a_returned_dispatch_keeps_its_place_and_its_key() {
     let task_of_first = Task { lane: task(1).task().lane.clone(), ..first.task().clone() };
     first.live = Arc::new(Live::new(Arc::new(task_of_first), 1, Timestamp(0), 1, 1));
     assert_eq!(rig.arrive(first), [Run(SOME, 1)]);
-    (rig.arrive(task(2)), rig.arrive(task(3)));
+    rig.arrive(task(2));
+    rig.arrive(task(3));
     assert_eq!(rig.give_back(1), [Queued(1)]);
     assert_eq!(rig.held(), [1, 2, 3]);
     assert_eq!(rig.window(SOME, 2, 0), [Run(SOME, 1)]);
@@ -231,7 +234,8 @@ fn a_returned_dispatch_keeps_its_place_and_its_key() {
 #[test]
 fn a_returned_dispatch_goes_straight_to_another_pool_with_room() {
     let mut rig = Rig::two_pools();
-    (rig.window(SOME, 1, 0), rig.window(NLP, 1, 0));
+    rig.window(SOME, 1, 0);
+    rig.window(NLP, 1, 0);
     rig.arrive(nlp(1));
     assert_eq!(rig.give_back(1), [Run(SOME, 1)]);
 }
@@ -254,7 +258,8 @@ fn a_cancel_takes_out_what_waits() {
     let (first, second) = (task(1), task(2));
     let cancel = |dispatch: &Dispatch, reason| Cancel { live: Arc::clone(&dispatch.live), reason };
     let (user, expiry) = (cancel(&first, Reason::User), cancel(&second, Reason::Expired));
-    (rig.arrive(first), rig.arrive(second));
+    rig.arrive(first);
+    rig.arrive(second);
     assert_eq!(rig.tell(Event::Cancel(user.clone())), [Said::Ended(1, End::Cancelled), Demand(SOME, 1)]);
     assert_eq!(rig.tell(Event::Cancel(expiry)), [Said::Ended(2, End::Expired), Demand(SOME, 0)]);
     assert_eq!(rig.tell(Event::Cancel(user)), [Missed(1)]);
@@ -286,8 +291,10 @@ fn a_late_cancel_leaves_the_next_pass_alone() {
 #[test]
 fn a_drain_gives_back_in_order_what_waits_and_whatever_comes_later() {
     let mut rig = Rig::two_pools();
-    (rig.window(NLP, 1, 0), rig.arrive(nlp(1)));
-    (rig.arrive(nlp(3)), rig.arrive(ranked(2, "data.x", -1)));
+    rig.window(NLP, 1, 0);
+    rig.arrive(nlp(1));
+    rig.arrive(nlp(3));
+    rig.arrive(ranked(2, "data.x", -1));
     let back = |n| Said::Ended(n, End::Returned(Return::Drain));
     assert_eq!(rig.tell(Event::Drain), [back(2), back(3), Drain(SOME), Drain(NLP)]);
     assert_eq!(rig.give_back(1), [back(1)]);
@@ -301,7 +308,8 @@ fn what_no_pool_takes_waits_until_its_name_is_learned() {
     router.bind(PoolId(SOME), &["data.#".parse().unwrap()], None);
     let mut rig = Rig { queuer: Queuer::new(router), handed: Vec::new() };
     rig.window(SOME, 1, 1);
-    (rig.arrive(task(1)), rig.arrive(task(2)));
+    rig.arrive(task(1));
+    rig.arrive(task(2));
     assert_eq!(rig.queuer.unroutable(), 2);
     let names = vec!["copy".parse().unwrap()];
     assert_eq!(

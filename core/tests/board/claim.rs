@@ -97,7 +97,8 @@ fn claims_and_preloads_of_other_pools_do_not_disturb_a_repetition() {
     rig.post([task(1), task(2).lane("b", "one"), task(3).due_at(500)]);
     rig.claim(A, 1);
     let claim = rig.last();
-    (rig.claim(B, 1), rig.preload(A, 2_000, 1));
+    rig.claim(B, 1);
+    rig.preload(A, 2_000, 1);
     assert_eq!(ids(&claimed(rig.ask_again(claim)).0), [1]);
 }
 

@@ -25,7 +25,8 @@ fn a_parked_task_runs_at_its_new_time_and_not_at_the_old() {
 fn a_ready_task_is_parked_anew_and_a_parked_one_made_ready() {
     let mut rig = Rig::new();
     rig.post([task(1), task(2).due_at(500)]);
-    (rig.reschedule(1, 500), rig.reschedule(2, 0));
+    rig.reschedule(1, 500);
+    rig.reschedule(2, 0);
     assert_eq!(rig.states([1, 2]), [RowState::Parked, RowState::Ready]);
 }
 

@@ -19,7 +19,7 @@ const RETRY: Retry = Retry {
     max_attempts: 3,
     initial: Duration::from_secs(1),
     factor: 2.0,
-    max: Duration::from_secs(60),
+    max: Duration::from_mins(1),
     jitter: 0.0,
 };
 
@@ -124,7 +124,7 @@ fn what_a_drain_gives_back_keeps_due_time_and_place() {
 fn a_snooze_is_not_counted_and_takes_a_new_place() {
     let due = after(60);
     let expected = (After::Again(due), given_back(DueAt::Wall(due), false, true));
-    assert_eq!(ended(3, End::Snoozed(Duration::from_secs(60))), expected);
+    assert_eq!(ended(3, End::Snoozed(Duration::from_mins(1))), expected);
 }
 
 /// D9
