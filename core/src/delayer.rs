@@ -1,5 +1,8 @@
 //! The Delayer holds what is not due yet and lets it go in order of due time, never early.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use crate::dispatch::{Cancel, Dispatch, DispatchName, End, Ended, Return};

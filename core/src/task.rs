@@ -216,7 +216,7 @@ pub struct Retry {
     pub initial: Duration,
     /// By what each further pause grows; at least 1.
     pub factor: f64,
-    /// The longest pause.
+    /// The longest pause, before it is spread.
     pub max: Duration,
     /// By what part of itself a pause is spread, 0 to 1.
     pub jitter: f64,

@@ -2,7 +2,6 @@
 
 use anyhow::Context as _;
 use taskyard::Yard;
-use taskyard::reading::TaskReader;
 
 use crate::host;
 
@@ -25,12 +24,7 @@ impl Delayed {
 }
 
 /// Posts them as producers do, from JSON, so that the size of the body is known; nobody waits for them.
-pub(crate) async fn run(
-    yard: &Yard,
-    reader: &TaskReader,
-    tasks: usize,
-    payload: usize,
-) -> anyhow::Result<Delayed> {
+pub(crate) async fn run(yard: &Yard, tasks: usize, payload: usize) -> anyhow::Result<Delayed> {
     let text =
         format!(r#"{{"task":"load.nothing","delay":3600,"kwargs":{{"payload":"{}"}}}}"#, "x".repeat(payload));
     let before = host::resident_bytes()?;
@@ -39,7 +33,7 @@ pub(crate) async fn run(
         let count = left.min(BATCH);
         left -= count;
         let batch =
-            (0..count).map(|_| reader.read(&text)).collect::<Result<_, _>>().context("a delayed task")?;
+            (0..count).map(|_| yard.read_task(&text)).collect::<Result<_, _>>().context("a delayed task")?;
         for answer in yard.post_tasks(batch).await {
             answer.context("the yard refused a delayed task")?;
         }

