@@ -150,7 +150,8 @@ fn every_field_of_a_task_has_its_row() {
     let mut told = first_cells(&rows(&document, "## Its fields"));
     told.retain(|name| !name.contains('('));
     let mut known = fields(&read("core/src/wire/mod.rs"), "WireTask");
-    (told.sort(), known.sort());
+    told.sort();
+    known.sort();
     assert_eq!(told, known);
     let policies = read("core/src/wire/policy.rs");
     for (name, prefix, heading) in [

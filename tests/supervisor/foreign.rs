@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::harness::{Connection, Server, uuid};
 
-const CONFIG: &str = r##"
+const CONFIG: &str = r#"
     [pools.py]
     command = ["python3", "examples/worker.py"]
     patterns = ["py.#"]
     max = 2
-"##;
+"#;
 
 /// The server, if this machine has what the worker needs.
 fn server() -> Option<Server> {
