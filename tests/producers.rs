@@ -8,7 +8,7 @@ use std::time::Duration;
 use common::{echo, pool, soon, task, yard};
 use taskyard::Yard;
 use taskyard::core::board;
-use taskyard::core::pool::PoolStatus;
+use taskyard::core::status::PoolStatus;
 use taskyard::producers::file::{JsonLines, LineNews, Source};
 use taskyard::producers::supervision::Producers;
 use taskyard::producers::{Intake, Kind, Producer, ProducerError, Roster, State};

@@ -3,7 +3,8 @@
 use taskyard::process::{Limits, ProcessSettings};
 use taskyard_core::worker::{Command, WorkerEnd};
 
-use crate::rig::{Rig, command, launch, on_the_yards_thread, resident};
+use crate::os::resident;
+use crate::rig::{Rig, command, launch, on_the_yards_thread};
 
 /// What a shell worker begins with.
 const READY: &str = r#"
