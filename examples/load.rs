@@ -35,8 +35,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use clap::Parser as _;
 use taskyard::core::board;
-use taskyard::core::pool::State;
-use taskyard::reading::TaskReader;
+use taskyard::core::status::State;
 use taskyard::registry::Registry;
 use taskyard::{Yard, worker};
 
@@ -54,10 +53,9 @@ fn main() -> anyhow::Result<()> {
 }
 
 async fn run(cli: &Cli, registry: Registry) -> anyhow::Result<Report> {
-    let reader = TaskReader::new(registry.clone());
     let yard = start(cli, registry)?;
     let report = match cli.delayed {
-        Some(tasks) => Report::delayed(cli, delayed::run(&yard, &reader, tasks, cli.payload).await?),
+        Some(tasks) => Report::delayed(cli, delayed::run(&yard, tasks, cli.payload).await?),
         None => measure(cli, &yard).await?,
     };
     // A million parked tasks are dropped faster than they are listed.

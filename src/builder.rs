@@ -1,6 +1,7 @@
 //! How a yard is set up: what was said is checked at the start, so that the order of the calls does not matter. It decides
 //! nothing that a running yard decides.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -31,7 +32,6 @@ use crate::context::Calls;
 use crate::desk::Desk;
 use crate::errors::{ScaleError, StartError};
 use crate::pool::{Pool, Surroundings as PoolSurroundings};
-use crate::process::LauncherThread;
 use crate::registry::Registry;
 use crate::worker;
 use crate::yard::{Inner, Yard};
@@ -156,14 +156,12 @@ impl Builder {
 
     fn specs(&mut self, calls: &YardCalls) -> Result<Vec<PoolSpec>, StartError> {
         let calls: Arc<dyn Calls> = Arc::new(calls.clone());
-        let processes = self.pools.iter().any(Pool::has_processes);
-        let thread = processes.then(LauncherThread::start).transpose().map_err(StartError::Thread)?;
         self.retries.extend(self.pools.iter().filter_map(Pool::said_retry));
         let around = PoolSurroundings {
             registry: &self.registry,
             calls: &calls,
             in_flight: self.in_flight.as_ref(),
-            thread: thread.as_ref(),
+            thread: OnceCell::new(),
         };
         std::mem::take(&mut self.pools).into_iter().map(|pool| pool.into_spec(&around)).collect()
     }

@@ -9,7 +9,8 @@ use taskyard_core::TaskId;
 use tokio::sync::SetOnce;
 
 use crate::context::Calls;
-use crate::control::{ControlCommand, parse_control};
+use crate::control::execute::Executor;
+use crate::control::{ControlCommand, Reply, parse_control};
 use crate::submit::read_task;
 use crate::yard::{WeakYard, Yard};
 
@@ -32,7 +33,7 @@ impl Calls for YardCalls {
             let yard = yard.wait().await.upgrade().ok_or("the yard is down")?;
             match command.as_str() {
                 "submit" => submit(&yard, &data).await,
-                _ => control(&yard, &command, data).await,
+                _ => control(yard, &command, data).await,
             }
         }
         .boxed()
@@ -46,29 +47,38 @@ async fn submit(yard: &Yard, task: &Value) -> Result<Value, String> {
     answer.map(|accepted| accepted.id.to_string().into()).map_err(|refused| refused.why.to_string())
 }
 
-async fn control(yard: &Yard, command: &str, data: Value) -> Result<Value, String> {
+async fn control(yard: Yard, command: &str, data: Value) -> Result<Value, String> {
     let mut message = json!({ "control": command });
     if !data.is_null() {
         message["control_data"] = data;
     }
-    match parse_control(&message.to_string()).map_err(text)?.command {
-        ControlCommand::Alive => Ok(true.into()),
-        ControlCommand::Cancel(filter) => {
-            let answers = yard.cancel(filter).await.map_err(text)?;
-            Ok(answers.into_iter().map(|(id, answer)| (id.to_string(), json!(answer))).collect())
-        }
-        ControlCommand::Reschedule { id, due } => {
-            yard.reschedule(id, due).await.map(|result| json!(result)).map_err(text)
-        }
-        ControlCommand::Pause { pool } => done(yard.pause(&pool, true)),
-        ControlCommand::Resume { pool } => done(yard.pause(&pool, false)),
-        ControlCommand::Scale { pool, min, max } => done(yard.scale(&pool, min, max)),
-        _ => Err(format!("a running task can't give the command {command:?}")),
+    let command = parse_control(&message.to_string()).map_err(text)?.command;
+    if !is_for_tasks(&command) {
+        return Err("a running task can't give this command".into());
+    }
+    match Executor::new(yard, Arc::default()).execute(command).await {
+        Reply::Ok(value) => Ok(value),
+        Reply::Error(rejected) => Err(rejected.to_string()),
     }
 }
 
-fn done(result: Result<(), impl std::fmt::Display>) -> Result<Value, String> {
-    result.map(|()| Value::Null).map_err(text)
+/// Whether the command is about tasks, workers and pools: the program around the yard is not for its tasks to rule.
+fn is_for_tasks(command: &ControlCommand) -> bool {
+    match command {
+        ControlCommand::Alive
+        | ControlCommand::Status
+        | ControlCommand::Producers
+        | ControlCommand::Run(_)
+        | ControlCommand::Shutdown => false,
+        ControlCommand::Running(_)
+        | ControlCommand::Cancel(_)
+        | ControlCommand::Workers
+        | ControlCommand::Pause { .. }
+        | ControlCommand::Resume { .. }
+        | ControlCommand::Scale { .. }
+        | ControlCommand::Reschedule { .. }
+        | ControlCommand::TaskShow { .. } => true,
+    }
 }
 
 fn text(error: impl std::fmt::Display) -> String {

@@ -17,7 +17,8 @@ use taskyard_core::wire::Rejected;
 use taskyard_core::worker::CancelReason;
 use tokio::sync::Notify;
 
-use crate::draft::{Draft, Payload};
+use crate::draft::Draft;
+use crate::payload::Payload;
 
 /// What the yard does for running handlers. Given to each launcher; commands come from its workers, of whatever kind.
 ///

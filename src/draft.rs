@@ -4,9 +4,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-use serde_json::value::to_raw_value;
 use taskyard_core::TaskId;
 use taskyard_core::names::TaskName;
 use taskyard_core::new_task::NewTask;
@@ -15,70 +12,9 @@ use taskyard_core::task::{Due, KeyLimits, Priority, Retry, Task, TaskDefaults};
 use taskyard_core::time::Timestamp;
 use taskyard_core::wire::Rejected;
 
-use crate::handler::TaskHandler;
 use crate::ids::fresh_id;
-use crate::payload::{self, Arguments};
+use crate::payload::Payload;
 use crate::registry::Registry;
-
-/// What can be submitted: every [`TaskHandler`], and [`Named`] for tasks whose handlers are elsewhere.
-pub trait Payload {
-    /// What its handler gives back.
-    type Output: DeserializeOwned;
-
-    /// What the task is called.
-    fn name(&self) -> &str;
-
-    /// The payload as JSON: `args` and `kwargs`, of which either may be missing.
-    fn arguments(&self) -> Result<Arguments, serde_json::Error>;
-
-    /// What holds for it if its kind is not registered here.
-    fn defaults(&self) -> TaskDefaults;
-}
-
-impl<T: TaskHandler> Payload for T {
-    type Output = T::Output;
-
-    fn name(&self) -> &str {
-        T::NAME
-    }
-
-    fn arguments(&self) -> Result<Arguments, serde_json::Error> {
-        payload::encode(self)
-    }
-
-    fn defaults(&self) -> TaskDefaults {
-        T::defaults()
-    }
-}
-
-/// A task by its name, with any arguments and any output.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Named {
-    /// What it is called.
-    pub name: String,
-    /// The positional arguments.
-    pub args: Vec<Value>,
-    /// The named arguments.
-    pub kwargs: serde_json::Map<String, Value>,
-}
-
-impl Payload for Named {
-    type Output = Value;
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn arguments(&self) -> Result<Arguments, serde_json::Error> {
-        let args = (!self.args.is_empty()).then(|| to_raw_value(&self.args)).transpose()?;
-        let kwargs = (!self.kwargs.is_empty()).then(|| to_raw_value(&self.kwargs)).transpose()?;
-        Ok(Arguments { args, kwargs })
-    }
-
-    fn defaults(&self) -> TaskDefaults {
-        TaskDefaults::default()
-    }
-}
 
 /// A task being written. Where it goes is `To`: a [`Yard`](crate::Yard) or, from within a handler, its
 /// [`Context`](crate::context::Context); then awaiting it submits it. Without either it is a callback, or one of many.
@@ -267,7 +203,8 @@ impl<P: Payload, To> fmt::Debug for Draft<P, To> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::payload::Named;
+    use serde_json::{Value, json};
 
     fn named(args: Vec<Value>) -> Draft<Named> {
         Draft::new(Named { name: "app.mail".into(), args, kwargs: serde_json::Map::new() })

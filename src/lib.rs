@@ -4,9 +4,14 @@
 //! A [`Yard`] is built with [`Yard::builder`], runs on a thread of its own beside whatever runtime the host has (tokio,
 //! actix, actix-web, or none), and is spoken to through its handle, which can be cloned and sent anywhere.
 //!
-//! - [`yard`]: the handle · [`builder`] how it is set up · [`task_handle`] what follows a task
+//! - [`handler`]: what a kind of task is · [`context`] what it sees of the yard · [`registry`] those that a binary has
+//! - [`pool`]: who runs tasks, set up · [`process`] [`threads`] [`inline`] its kinds · [`worker`] what a worker process is
+//! - [`builder`]: how a yard is set up · [`yard`] the handle
+//! - [`draft`]: a task being written · [`submit`] how it gets in · [`task_handle`] what follows it
 //! - [`service`]: a yard from a configuration, with its [`producers`] and its [`control`] commands
 //! - [`errors`]: what can go wrong, each with what to do
+//! - [`config`]: what stands in one · [`schedule`] when schedules are due
+//! - [`testing`]: a yard for tests
 
 pub mod builder;
 mod calls;
@@ -25,7 +30,6 @@ pub mod pool;
 pub mod process;
 pub mod producers;
 mod protocol;
-pub mod reading;
 pub mod registry;
 pub mod schedule;
 pub mod service;

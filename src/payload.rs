@@ -1,8 +1,13 @@
-//! How a payload becomes a task's arguments and back: an object travels as `kwargs`, anything else as `args: [payload]`.
+//! What can be submitted, and how it becomes a task's arguments and back: an object travels as `kwargs`, anything else as
+//! `args: [payload]`.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use taskyard_core::task::TaskDefaults;
+
+use crate::handler::TaskHandler;
 
 /// The arguments of a task. `None`: there are none.
 #[derive(Debug, Clone, Default)]
@@ -11,6 +16,66 @@ pub struct Arguments {
     pub args: Option<Box<RawValue>>,
     /// The named ones, a JSON object.
     pub kwargs: Option<Box<RawValue>>,
+}
+
+/// What can be submitted: every [`TaskHandler`], and [`Named`] for tasks whose handlers are elsewhere.
+pub trait Payload {
+    /// What its handler gives back.
+    type Output: DeserializeOwned;
+
+    /// What the task is called.
+    fn name(&self) -> &str;
+
+    /// The payload as JSON: `args` and `kwargs`, of which either may be missing.
+    fn arguments(&self) -> Result<Arguments, serde_json::Error>;
+
+    /// What holds for it if its kind is not registered here.
+    fn defaults(&self) -> TaskDefaults;
+}
+
+impl<T: TaskHandler> Payload for T {
+    type Output = T::Output;
+
+    fn name(&self) -> &str {
+        T::NAME
+    }
+
+    fn arguments(&self) -> Result<Arguments, serde_json::Error> {
+        encode(self)
+    }
+
+    fn defaults(&self) -> TaskDefaults {
+        T::defaults()
+    }
+}
+
+/// A task by its name, with any arguments and any output.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named {
+    /// What it is called.
+    pub name: String,
+    /// The positional arguments.
+    pub args: Vec<Value>,
+    /// The named arguments.
+    pub kwargs: serde_json::Map<String, Value>,
+}
+
+impl Payload for Named {
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn arguments(&self) -> Result<Arguments, serde_json::Error> {
+        let args = (!self.args.is_empty()).then(|| to_raw_value(&self.args)).transpose()?;
+        let kwargs = (!self.kwargs.is_empty()).then(|| to_raw_value(&self.kwargs)).transpose()?;
+        Ok(Arguments { args, kwargs })
+    }
+
+    fn defaults(&self) -> TaskDefaults {
+        TaskDefaults::default()
+    }
 }
 
 /// The arguments that carry `payload`. Fails if it is no JSON (a map whose keys are not text, say).

@@ -15,9 +15,10 @@ use taskyard_core::task::Task;
 use taskyard_core::wire::{Rejected, parse_task};
 
 use crate::context::{CallError, Context};
-use crate::draft::{Draft, Named, Payload};
+use crate::draft::Draft;
 use crate::errors::{NotTaken, SubmitError};
 use crate::ids::fresh_id;
+use crate::payload::{Named, Payload};
 use crate::registry::Registry;
 use crate::task_handle::{BatchHandle, TaskHandle, Untyped};
 use crate::yard::Yard;
@@ -136,8 +137,13 @@ impl Yard {
 
 /// A task from its JSON, with the defaults of its kind.
 pub(crate) fn read_task(registry: &Registry, text: &str) -> Result<Task, Rejected> {
+    read_task_as(registry, fresh_id(), text)
+}
+
+/// The same; it is called `id` if it brings no id.
+pub(crate) fn read_task_as(registry: &Registry, id: TaskId, text: &str) -> Result<Task, Rejected> {
     let defaults = |name: &TaskName| registry.defaults(name.as_str()).cloned().unwrap_or_default();
-    parse_task(text, fresh_id(), &defaults).map(|task| registry.share_lane(task))
+    parse_task(text, id, &defaults).map(|task| registry.share_lane(task))
 }
 
 impl<P: Payload> IntoFuture for Draft<P, Yard> {

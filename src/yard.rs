@@ -12,7 +12,7 @@ use taskyard_core::conductor::{
 use taskyard_core::dispatch::Outcome;
 use taskyard_core::id::{PoolId, Token};
 use taskyard_core::live::{Live, LiveIndex, Stage};
-use taskyard_core::pool::PoolStatus;
+use taskyard_core::status::PoolStatus;
 use taskyard_core::store::{Counts, Filter, TaskView};
 use taskyard_core::task::{Due, Task};
 use taskyard_core::{Now, TaskId};

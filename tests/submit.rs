@@ -7,12 +7,13 @@ use std::time::Duration;
 use common::handlers::{Echo, Fail, Hang, News, attempts, registry};
 use common::soon;
 use serde_json::{Map, Value, json};
+use taskyard::config::{Handlers, Settings};
 use taskyard::core::board;
 use taskyard::core::conductor::SubmitRefusal;
 use taskyard::core::store::Refusal;
 use taskyard::core::task::{KeyLimits, Retry};
 use taskyard::registry::Registry;
-use taskyard::{AskError, Draft, NotTaken, Pool, StartError, TaskFailed, Yard};
+use taskyard::{AskError, Builder, Draft, NotTaken, Pool, StartError, TaskFailed, Yard};
 
 fn yard() -> Yard {
     Yard::builder()
@@ -139,6 +140,36 @@ async fn a_task_says_more_than_the_defaults_of_its_pool() {
         soon(yard.submit(Fail { until: 2, fatal: false }).retry(attempts(1))).await.expect("taken");
     let failed = soon(task.outcome()).await.expect_err("one attempt");
     assert!(failed.to_string().contains("failed 1 times"), "{failed}");
+}
+
+/// What `tokio::spawn` needs.
+#[tokio::test]
+async fn a_submit_can_be_sent_to_another_thread() {
+    let yard = yard();
+    let spawned = tokio::spawn(async move {
+        let mut task = yard.submit(echo("x")).await.map_err(|refused| refused.why)?;
+        Ok::<_, NotTaken>(task.outcome().await.is_ok())
+    });
+    assert_eq!(soon(spawned).await.expect("no panic"), Ok(true));
+}
+
+#[tokio::test]
+async fn pools_of_a_configuration_start_a_yard() {
+    let text = r#"
+        [pools.quick]
+        kind = "inline"
+        patterns = ["test.echo"]
+        [pools.slow]
+        kind = "blocking"
+        timeout = "1m"
+    "#;
+    let settings = Settings::parse(text, Handlers::Own).expect("makes sense");
+    let builder = Yard::builder().registry(registry());
+    let yard = settings.pools.into_iter().fold(builder, Builder::pool).start().expect("starts");
+    let mut quick = soon(yard.submit(echo("x"))).await.expect("taken");
+    assert_eq!(soon(quick.outcome()).await.expect("succeeds"), "x");
+    let mut slow = soon(yard.submit(Fail { until: 1, fatal: false })).await.expect("taken");
+    assert_eq!(soon(slow.outcome()).await.expect("succeeds"), 1);
 }
 
 fn start(pool: Pool) -> String {

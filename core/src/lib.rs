@@ -26,6 +26,7 @@ pub mod queuer;
 pub mod rfc3339;
 pub mod router;
 pub mod schedule;
+pub mod status;
 pub mod store;
 pub mod task;
 pub mod time;

@@ -1,8 +1,11 @@
 //! Tasks that are not due for an hour: what memory each takes.
 
+use std::sync::Arc;
+
 use anyhow::Context as _;
-use taskyard::Yard;
-use taskyard::reading::TaskReader;
+use taskyard::core::task::{Task, TaskDefaults};
+use taskyard::core::wire::parse_task;
+use taskyard::{Yard, fresh_id};
 
 use crate::host;
 
@@ -24,22 +27,18 @@ impl Delayed {
     }
 }
 
-/// Posts them as producers do, from JSON, so that the size of the body is known; nobody waits for them.
-pub(crate) async fn run(
-    yard: &Yard,
-    reader: &TaskReader,
-    tasks: usize,
-    payload: usize,
-) -> anyhow::Result<Delayed> {
+/// Posts copies of one task with ids of their own: as with tasks of one kind that were read from JSON, each has its own text
+/// and all share their lane. Nobody waits for them.
+pub(crate) async fn run(yard: &Yard, tasks: usize, payload: usize) -> anyhow::Result<Delayed> {
     let text =
         format!(r#"{{"task":"load.nothing","delay":3600,"kwargs":{{"payload":"{}"}}}}"#, "x".repeat(payload));
+    let task = parse_task(&text, fresh_id(), &|_| TaskDefaults::default()).context("a delayed task")?;
     let before = host::resident_bytes()?;
     let mut left = tasks;
     while left > 0 {
         let count = left.min(BATCH);
         left -= count;
-        let batch =
-            (0..count).map(|_| reader.read(&text)).collect::<Result<_, _>>().context("a delayed task")?;
+        let batch = (0..count).map(|_| Arc::new(Task { id: fresh_id(), ..task.clone() })).collect();
         for answer in yard.post_tasks(batch).await {
             answer.context("the yard refused a delayed task")?;
         }

@@ -20,7 +20,7 @@ pub(crate) struct Cli {
     /// The configuration; without it, two pools of processes (see examples/supervisor.toml)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where the socket is; without it as configured, else $XDG_RUNTIME_DIR/taskyard.sock or /tmp/taskyard-UID.sock
+    /// Where the socket is [as configured, else taskyard.sock in `$XDG_RUNTIME_DIR`, or `/tmp/taskyard-UID.sock`]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
     /// Runs the tasks of a file of JSON lines (`-`: standard input), prints a summary and ends

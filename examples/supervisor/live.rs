@@ -52,17 +52,22 @@ impl Live {
     }
 
     fn draw(&self, tasks: &serde_json::Value, done: u64, rate: f64, total: Option<u64>) {
-        if let Some(total) = total
-            && self.0.length() != Some(total)
-        {
-            self.0.set_length(total);
-            self.0.set_style(style("{spinner} {bar:20} {pos}/{len}  {wide_msg}"));
-        }
-        self.0.set_position(done);
-        self.0.set_message(format!(
-            "running {} · queued {} · blocked {} · delayed {} · {done} done, {rate:.0}/s",
+        let now = format!(
+            "running {} · queued {} · blocked {} · delayed {}",
             tasks["running"], tasks["queued"], tasks["blocked"], tasks["delayed"],
-        ));
+        );
+        match total {
+            Some(total) => {
+                if self.0.length() != Some(total) {
+                    self.0.set_style(style("{spinner} {bar:20} {pos}/{len} · {wide_msg}"));
+                    self.0.set_length(total);
+                }
+                // Callbacks are done too, but are not on the list.
+                self.0.set_position(done.min(total));
+                self.0.set_message(format!("{now} · {rate:.0}/s"));
+            }
+            None => self.0.set_message(format!("{now} · {done} done · {rate:.0}/s")),
+        }
         self.0.tick();
     }
 

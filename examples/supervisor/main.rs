@@ -24,9 +24,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
+use taskyard::StartError;
 use taskyard::config::ConfigError;
 use taskyard::registry::Registry;
-use taskyard::service::Service;
+use taskyard::service::{Service, ServiceError};
 use taskyard::worker::run_if_worker;
 
 use cli::Cli;
@@ -55,21 +56,27 @@ fn main() -> ExitCode {
         Ok(registry) => {
             run_if_worker(&registry);
             bound::become_program_if_told();
-            run(&Cli::parse(), &registry)
+            run(&Cli::parse(), registry)
         }
         Err(error) => Err(error),
     };
     let exit = exit.unwrap_or_else(|error| {
         eprintln!("supervisor: {error:#}");
-        if error.is::<ConfigError>() { Exit::Config } else { Exit::System }
+        if is_about_configuration(&error) { Exit::Config } else { Exit::System }
     });
     ExitCode::from(exit as u8)
 }
 
-fn run(cli: &Cli, registry: &Registry) -> anyhow::Result<Exit> {
+/// Some mistakes are seen when the file is read, others when the pools are made.
+fn is_about_configuration(error: &anyhow::Error) -> bool {
+    let setting = |error| matches!(error, &ServiceError::Yard(StartError::Setting(_)));
+    error.is::<ConfigError>() || error.downcast_ref().is_some_and(setting)
+}
+
+fn run(cli: &Cli, registry: Registry) -> anyhow::Result<Exit> {
     let settings = cli.settings()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let exit = runtime.block_on(async {
         if let Some(words) = &cli.ctl {
             return Ok(ctl::ask(&settings.socket.unwrap_or_default(), words).await);
         }
@@ -86,5 +93,8 @@ fn run(cli: &Cli, registry: &Registry) -> anyhow::Result<Exit> {
         };
         live.clear();
         Ok(exit)
-    })
+    });
+    // A read of standard input that nobody waits for any more would hold up the end.
+    runtime.shutdown_background();
+    exit
 }

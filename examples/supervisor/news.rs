@@ -1,6 +1,8 @@
 //! The log: where it goes, and what is worth a line of it.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
+use std::time::Duration;
 
 use taskyard::Yard;
 use taskyard::core::conductor::Happened;
@@ -9,6 +11,9 @@ use tokio::sync::broadcast::error::RecvError;
 use tracing_subscriber::EnvFilter;
 
 use crate::live::Live;
+
+/// How often the pools are looked at.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Log lines go to standard error, above the live line. `RUST_LOG` says how many.
 pub(crate) fn log_to(live: &Live) {
@@ -21,15 +26,37 @@ pub(crate) fn log_to(live: &Live) {
         .init();
 }
 
-/// Logs how tasks end: those that failed for good always, the others on demand.
+/// Logs what is wrong from now on.
 pub(crate) fn follow(yard: &Yard) {
+    follow_tasks(yard);
+    tokio::spawn(follow_pools(yard.clone()));
+}
+
+/// Logs that a pool can't start its workers, and that it can again.
+async fn follow_pools(yard: Yard) {
+    let mut looks = tokio::time::interval(LOOK);
+    let mut degraded = BTreeSet::new();
+    while let Ok(pools) = yard.pools().await {
+        for (name, pool) in pools {
+            if pool.degraded && degraded.insert(name.clone()) {
+                tracing::warn!(pool = name, "its workers die at start, or too many are stuck");
+            } else if !pool.degraded && degraded.remove(&name) {
+                tracing::info!(pool = name, "its workers start again");
+            }
+        }
+        looks.tick().await;
+    }
+}
+
+/// Logs how tasks end: those that failed for good always, the others on demand.
+fn follow_tasks(yard: &Yard) {
     let mut news = yard.observe();
     tokio::spawn(async move {
         loop {
             match news.recv().await {
                 Ok(happened) => log(&happened),
                 Err(RecvError::Lagged(missed)) => {
-                    tracing::debug!("{missed} ends of tasks were too fast to log")
+                    tracing::debug!("{missed} ends of tasks were too fast to log");
                 }
                 Err(RecvError::Closed) => return,
             }

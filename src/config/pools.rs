@@ -32,6 +32,8 @@ pub struct PoolSettings {
     pub command: Option<Command>,
     /// Which namespaces it takes; at least one pattern.
     pub patterns: Vec<Pattern>,
+    /// How many tasks a worker runs at once; `None`: as is usual for the kind.
+    pub concurrency: Option<u32>,
     /// How a task is tried again that does not say it itself; `None`: as everywhere.
     pub retry: Option<Retry>,
     /// For its machine. The names that its workers know are learnt later.
@@ -105,6 +107,7 @@ impl Path {
             name,
             kind: raw.kind,
             patterns: self.patterns(raw.patterns.as_deref())?,
+            concurrency: raw.concurrency,
             retry: self.retry(&raw)?,
             machine: self.machine(&raw, drain_grace)?,
             command: self.command(raw)?,

@@ -14,14 +14,13 @@ use tokio::sync::watch;
 use super::{ControlCommand, Reply, show};
 use crate::errors::NoOutcome;
 use crate::producers::Roster;
-use crate::reading::TaskReader;
+use crate::submit::read_task;
 use crate::yard::Yard;
 
 /// Carries out control commands.
 #[derive(Debug)]
 pub struct Executor {
     yard: Yard,
-    reader: TaskReader,
     producers: Arc<Roster>,
     started: Instant,
     shutdown: watch::Sender<bool>,
@@ -31,8 +30,8 @@ type Answer = Result<Value, Rejected>;
 
 impl Executor {
     /// For this yard, whose producers are in the roster.
-    pub fn new(yard: Yard, reader: TaskReader, producers: Arc<Roster>) -> Self {
-        Self { yard, reader, producers, started: Instant::now(), shutdown: watch::Sender::new(false) }
+    pub fn new(yard: Yard, producers: Arc<Roster>) -> Self {
+        Self { yard, producers, started: Instant::now(), shutdown: watch::Sender::new(false) }
     }
 
     /// Resolves once somebody asked for a shutdown.
@@ -109,7 +108,8 @@ impl Executor {
     }
 
     async fn run(&self, task: &str) -> Answer {
-        let task = self.reader.read(task).map_err(|rejected| rejected.inside("control_data.task"))?;
+        let task = read_task(self.yard.registry(), task);
+        let task = Arc::new(task.map_err(|rejected| rejected.inside("control_data.task"))?);
         let mut handle = self.yard.submit_task(task).await.map_err(|refused| failed(refused.why))?;
         let outcome = handle.outcome().await.map_err(failed)?;
         let mut shown = show::outcome(&outcome);

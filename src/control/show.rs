@@ -4,8 +4,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use taskyard_core::dispatch::{Failure, Outcome, Trash};
 use taskyard_core::live::{Live, Stage};
-use taskyard_core::pool::{PoolStatus, State, WorkerStatus};
 use taskyard_core::rfc3339::Rfc3339;
+use taskyard_core::status::{PoolStatus, State, WorkerStatus};
 use taskyard_core::store::{Counts, RowState, TaskView};
 use taskyard_core::time::Instant64;
 

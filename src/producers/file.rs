@@ -59,7 +59,7 @@ pub enum LineNews {
 pub struct JsonLines {
     source: Source,
     news: mpsc::Sender<LineNews>,
-    /// The number of the last line that was dealt with. A file that failed is read again from there.
+    /// The number of the last line that was dealt with: where to go on after a failure.
     done: u64,
 }
 
@@ -82,13 +82,17 @@ impl JsonLines {
         source: R,
         intake: &Intake,
     ) -> Result<(), ProducerError> {
-        let done = self.done;
+        // A file begins anew with its first line, standard input where it broke off.
+        let (skipped, before) = match self.source {
+            Source::File(_) => (self.done, 0),
+            Source::Stdin => (0, self.done),
+        };
         let mut batches = lines(source).ready_chunks(BATCH);
         while let Some(batch) = batches.next().await {
             let batch: Result<Vec<_>, _> = batch.into_iter().collect();
             let batch = batch.map_err(|error| ProducerError::source(self.name(), error))?;
-            let new = batch.into_iter().filter(|line| number(line) > done);
-            self.take_in(new.collect(), intake).await;
+            let new = batch.into_iter().filter(|line| number(line) > skipped);
+            self.take_in(new.collect(), before, intake).await;
         }
         if intake.incomplete() > 0 {
             let why = format!("{} messages in chunks are not complete at the end", intake.incomplete());
@@ -97,10 +101,10 @@ impl JsonLines {
         Ok(())
     }
 
-    async fn take_in(&mut self, batch: Vec<Result<Line, LineError>>, intake: &Intake) {
+    async fn take_in(&mut self, batch: Vec<Result<Line, LineError>>, before: u64, intake: &Intake) {
         let mut read = Vec::with_capacity(batch.len());
         for line in batch {
-            self.done = number(&line);
+            self.done = before + number(&line);
             match task(line, intake) {
                 Ok(Some(task)) => read.push((self.done, task)),
                 Ok(None) => {}

@@ -14,7 +14,7 @@ use taskyard_core::wire::Rejected;
 use super::status::{Status, WaitsForRoom};
 use crate::control::{Control, Incoming};
 use crate::errors::{NotTaken, SubmitError};
-use crate::reading::TaskReader;
+use crate::submit::{read_task, read_task_as};
 use crate::task_handle::BatchHandle;
 use crate::yard::Yard;
 
@@ -46,15 +46,14 @@ pub struct Taken {
 #[derive(Debug, Clone)]
 pub struct Intake {
     yard: Yard,
-    reader: TaskReader,
     status: Arc<Status>,
     chunks: Arc<Mutex<Chunks>>,
 }
 
 impl Intake {
     /// The way of the producer whose status this is.
-    pub fn new(yard: Yard, reader: TaskReader, status: Arc<Status>) -> Self {
-        Self { yard, reader, status, chunks: Arc::default() }
+    pub fn new(yard: Yard, status: Arc<Status>) -> Self {
+        Self { yard, status, chunks: Arc::default() }
     }
 
     /// What the producer says of itself.
@@ -76,8 +75,9 @@ impl Intake {
     /// Reads a task of the program's own, which is called `id` if it brings no id.
     pub fn read_own(&self, id: Option<TaskId>, text: &str) -> Result<Arc<Task>, Rejected> {
         self.status.received(1);
-        let read = id.map_or_else(|| self.reader.read(text), |id| self.reader.read_as(id, text));
-        read.inspect_err(|_| self.status.rejected())
+        let registry = self.yard.registry();
+        let read = id.map_or_else(|| read_task(registry, text), |id| read_task_as(registry, id, text));
+        read.map(Arc::new).inspect_err(|_| self.status.rejected())
     }
 
     /// A message came that can't be read at all.
@@ -125,7 +125,7 @@ impl Intake {
 
     fn tell_apart(&self, text: &str) -> Result<Message, Rejected> {
         match Incoming::parse(text)? {
-            Incoming::Task(text) => self.reader.read(text).map(Message::Task),
+            Incoming::Task(text) => self.task(text),
             Incoming::Control(control) => Ok(Message::Control(control)),
             Incoming::Chunk(text) => {
                 let now = self.yard.now().mono;
@@ -137,10 +137,14 @@ impl Intake {
 
     fn read_whole(&self, text: &str) -> Result<Message, Rejected> {
         match Incoming::parse(text)? {
-            Incoming::Task(text) => self.reader.read(text).map(Message::Task),
+            Incoming::Task(text) => self.task(text),
             Incoming::Control(control) => Ok(Message::Control(control)),
             Incoming::Chunk(_) => Err(Rejected::message("a chunk holds a message and not another chunk")),
         }
+    }
+
+    fn task(&self, text: &str) -> Result<Message, Rejected> {
+        read_task(self.yard.registry(), text).map(Arc::new).map(Message::Task)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`lines`] splits a byte stream · [`intake`] the way into the yard, which waits for room · [`status`] what a producer
 //!   says of itself · [`supervision`] runs it again when it failed
-//! - sources: [`socket`] · [`file`] · [`schedules`] · [`on_start`]
+//! - sources: [`socket`] · [`mod@file`] · [`schedules`] · [`on_start`]
 
 pub mod file;
 pub mod intake;

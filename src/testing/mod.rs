@@ -1,5 +1,7 @@
 //! For tests of applications: a whole yard in memory, on a clock that the test turns, which says when it is quiet. Real
-//! handlers run in it, or toys whose tasks a test ends by hand. The guide is `docs/testing.md`.
+//! handlers run in it, or toys whose tasks a test ends by hand.
+//!
+#![doc = include_str!("../../docs/testing.md")]
 
 mod stage;
 
@@ -26,10 +28,11 @@ use tokio::task::LocalSet;
 use crate::builder::Builder;
 use crate::calls::YardCalls;
 use crate::context::{CallError, Calls as _, Context, Host, Pass};
-use crate::draft::{Draft, Payload};
+use crate::draft::Draft;
 use crate::errors::StartError;
 use crate::handler::TaskHandler;
 use crate::payload;
+use crate::payload::Payload;
 use crate::pool::Pool;
 use crate::registry::Registry;
 use crate::task_handle::TaskHandle;
@@ -135,17 +138,19 @@ impl TestYard {
     /// If the yard is down.
     pub async fn drain(&self) -> Vec<TaskId> {
         let mut drained = pin!(self.yard.drain());
-        loop {
+        let left = loop {
             tokio::select! {
                 biased;
-                left = &mut drained => return left.expect("the yard is up"),
+                left = &mut drained => break left,
                 () = self.quiet() => {}
             }
             if let Some(left) = (&mut drained).now_or_never() {
-                return left.expect("the yard is up");
+                break left;
             }
             self.clock.advance(STEP);
-        }
+        };
+        self.yard.closed().await;
+        left.expect("the yard is up")
     }
 
     /// Runs the handler once, right here and now, as a first attempt; gives its value or how it ended otherwise. The payload

@@ -61,6 +61,30 @@ fn tasks_are_read_from_standard_input() {
     assert_eq!((run.code, run.total("succeeded"), run.total("all")), (Some(0), 3, 3), "{run:#?}");
 }
 
+/// Whoever writes the lines need not end first.
+#[test]
+fn a_signal_ends_a_run_whose_input_goes_on() {
+    let mut child = supervisor(&["--tasks", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let scratch = Scratch::new();
+    let ran = scratch.path("ran");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &ran, 0o600.into()).expect("a fifo");
+    let arguments = ["-c", &format!("echo > {ran}")];
+    let task =
+        serde_json::json!({ "task": "command", "kwargs": { "program": "sh", "arguments": arguments } });
+    let mut stdin = child.stdin.take().expect("piped");
+    writeln!(stdin, "{task}").expect("it reads");
+    std::fs::read(&ran).expect("the task writes");
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");
+    let run = Run::of(&child.wait_with_output().expect("it ends"));
+    assert_eq!((run.code, run.total("all")), (Some(1), 1), "{run:#?}");
+    drop(stdin);
+}
+
 #[test]
 fn an_empty_file_is_a_success() {
     let scratch = Scratch::new();

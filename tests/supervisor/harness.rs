@@ -16,7 +16,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group,
 use serde_json::Value;
 
 /// Nothing that is waited for takes so long, on however busy a machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The example's binary. Cargo builds it beside this test's with `--all-targets` or `--examples`, but not with `--test` alone.
 pub(crate) fn binary() -> PathBuf {

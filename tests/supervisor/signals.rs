@@ -106,7 +106,9 @@ fn workers_and_their_commands_go_with_a_killed_supervisor() {
     server.signal(Signal::KILL);
     let killed = Instant::now();
     let left = Duration::from_secs(2).saturating_sub(killed.elapsed());
-    below.into_iter().for_each(|pid| gone_within(pid, left));
+    for pid in below {
+        gone_within(pid, left);
+    }
 }
 
 /// P21: the fault is a panic on the yard's own thread.

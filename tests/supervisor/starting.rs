@@ -89,6 +89,7 @@ fn a_bad_configuration_is_refused_by_the_path_of_its_key() {
             "schedules[0].cron",
         ),
         ("[pools.work]\nworkers = 3", "pools.work"),
+        ("[pools.work]\nkind = \"inline\"\nmax = 3", "pools.work.max"),
         ("", "pools"),
     ] {
         let run = run(&["--config", &scratch.file("bad.toml", config)]);

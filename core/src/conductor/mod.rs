@@ -23,7 +23,7 @@ use crate::id::{Epoch, PoolId, TaskId, Token};
 use crate::live::LiveIndex;
 use crate::machine::Machine;
 use crate::names::TaskName;
-use crate::pool::PoolStatus;
+use crate::status::PoolStatus;
 use crate::store::{Ask, Counts, Filter, Refusal, Reply, RowState, TaskView};
 use crate::task::{Due, Retry, Task};
 use crate::time::{Now, Timestamp, Wakeup};

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::worker::{Offer, State, Terms, Worker};
+use super::worker::{Offer, Terms, Worker};
+use crate::status::State;
 use crate::time::Instant64;
 
 /// All offers together.

@@ -1,10 +1,11 @@
 //! Which worker a dispatch goes to, and that it goes back at once if there is none. Never lets one wait here.
 
 use super::alarms::Alarm;
-use super::worker::{Held, State};
+use super::worker::Held;
 use super::{Effect, Pool};
 use crate::dispatch::Dispatch;
 use crate::id::TaskId;
+use crate::status::State;
 use crate::time::Now;
 use crate::worker::Command;
 

@@ -1,10 +1,11 @@
 //! How a task or a worker that does not end is made to: told, then SIGTERM, then SIGKILL. Never judges how a task ended.
 
 use super::alarms::Alarm;
-use super::worker::{Doom, Rung, State};
+use super::worker::{Doom, Rung};
 use super::{Effect, Pool};
 use crate::dispatch::{End, Failure};
 use crate::id::TaskId;
+use crate::status::State;
 use crate::time::Now;
 use crate::worker::{CancelReason, Command, Signal};
 

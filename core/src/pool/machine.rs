@@ -8,30 +8,14 @@ use super::drain::Draining;
 use super::pace::Pace;
 use super::starts::Starts;
 use super::voice::Said;
-use super::worker::{Held, Terms, WorkerStatus};
+use super::worker::{Held, Terms};
 use super::{Effect, Event, Settings};
 use crate::id::{PoolId, TaskId};
 use crate::machine::Machine;
 use crate::map::Map;
 use crate::names::TaskName;
+use crate::status::{Counters, WorkerStatus};
 use crate::time::{Instant64, Now, Wakeup, earlier};
-
-/// What a pool has seen, for status pages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Counters {
-    /// Dispatches received from the Queuer.
-    pub received: u64,
-    /// Dispatches that ended here.
-    pub ended: u64,
-    /// Dispatches that went back to the Queuer.
-    pub returned: u64,
-    /// Workers launched.
-    pub launched: u64,
-    /// Workers that died before they were ready.
-    pub failed_starts: u64,
-    /// Workers that broke the protocol.
-    pub faults: u64,
-}
 
 /// The Pool machine.
 #[derive(Debug)]

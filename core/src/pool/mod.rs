@@ -24,13 +24,12 @@ use std::time::Duration;
 use crate::dispatch::{Cancel, Dispatch, DispatchName, Ended};
 use crate::id::{PoolId, Token, WorkerId};
 use crate::names::TaskName;
+use crate::status::PoolStatus;
 use crate::task::Key;
 use crate::window::Window;
 use crate::worker::{Command, Report};
 
-pub use machine::{Counters, Pool};
-pub use status::PoolStatus;
-pub use worker::{State, WorkerStatus};
+pub use machine::Pool;
 
 /// What a Pool can be told.
 #[derive(Debug)]

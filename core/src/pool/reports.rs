@@ -1,11 +1,12 @@
 //! What a worker's report means. A report about a task that the worker does not have is its fault, never the pool's end.
 
 use super::alarms::Alarm;
-use super::worker::{Doom, State};
+use super::worker::Doom;
 use super::{Effect, Pool};
 use crate::dispatch::{End, Failure, Return, TaskError};
 use crate::id::TaskId;
 use crate::names::TaskName;
+use crate::status::State;
 use crate::time::Now;
 use crate::worker::{CancelReason, Report, WorkerEnd};
 

@@ -1,8 +1,8 @@
 //! How many workers there should be: up at once, down after a while, never beyond the bounds. Never stops a task.
 
 use super::alarms::Alarm;
-use super::worker::State;
 use super::{Effect, Pool};
+use crate::status::State;
 use crate::time::Now;
 use crate::worker::Command;
 

@@ -4,59 +4,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 use crate::dispatch::{Cancel, Dispatch, Reason};
 use crate::id::TaskId;
+use crate::status::{State, WorkerStatus};
 use crate::time::Instant64;
 use crate::worker::CancelReason;
-
-/// The states of a worker: `Starting → Idle ⇄ Busy → Stopping → Exited`.
-///
-/// | state | counts as capacity | may take a task |
-/// |---|---|---|
-/// | `Starting` | yes | |
-/// | `Idle` | yes | yes |
-/// | `Busy` | yes | while it has a slot |
-/// | `Stopping` | | |
-/// | `Exited` | | |
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// It was launched and is not ready yet.
-    Starting,
-    /// It has nothing to run.
-    Idle,
-    /// It has something to run.
-    Busy,
-    /// It was told to end.
-    Stopping,
-    /// It is gone.
-    Exited,
-}
-
-impl State {
-    /// Whether such a worker is one that the pool's size counts on.
-    pub const fn counts_as_capacity(self) -> bool {
-        matches!(self, Self::Starting | Self::Idle | Self::Busy)
-    }
-
-    /// Whether such a worker may be given a task if it has room for one.
-    pub const fn may_take(self) -> bool {
-        matches!(self, Self::Idle | Self::Busy)
-    }
-}
-
-/// A worker, as status pages show it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkerStatus {
-    /// Its number in the pool.
-    pub number: u32,
-    /// What it does.
-    pub state: State,
-    /// The tasks in its slots, in sending order.
-    pub running: Vec<TaskId>,
-    /// How many tasks it has done.
-    pub done: u32,
-    /// Since when it is in this state.
-    pub since: Instant64,
-}
 
 /// How far a worker was pressed to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -77,7 +77,8 @@ impl Drop for Address {
 /// Binds beside the path and moves the socket there: so it never stands there with other rights than it shall have, and
 /// what stood there is replaced in one step.
 fn bind(path: &Path) -> io::Result<UnixListener> {
-    let beside = with_suffix(path, &format!(".{}", std::process::id()));
+    // A short name: a socket's path may have some hundred bytes only.
+    let beside = path.with_file_name(format!(".{}", std::process::id()));
     let bound = UnixListener::bind(&beside).and_then(|listener| {
         std::fs::set_permissions(&beside, Permissions::from_mode(MODE))?;
         std::fs::rename(&beside, path)?;

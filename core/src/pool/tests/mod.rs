@@ -16,12 +16,13 @@ mod windows;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Effect, Event, Pool, Settings, State};
+use super::{Effect, Event, Pool, Settings};
 use crate::dispatch::{Cancel, Dispatch, Order, Reason, TaskError};
 use crate::id::{PoolId, TaskId};
 use crate::live::Live;
 use crate::machine::Machine;
 use crate::names::{Lane, TaskName};
+use crate::status::State;
 use crate::task::{Body, Due, DueAt, Key, KeyLimits, Priority, Task};
 use crate::time::{Instant64, Now, Timestamp};
 use crate::window::Window;

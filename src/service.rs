@@ -1,10 +1,6 @@
 //! A yard as a service: built from a configuration, with its producers and its socket, until it is drained. What a program
 //! does with signals, and what it prints, is its own matter.
 
-mod calls;
-mod pools;
-
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,11 +17,8 @@ use crate::producers::socket::{Address, AddressError, Socket};
 use crate::producers::status::Snapshot;
 use crate::producers::supervision::Producers;
 use crate::producers::{Intake, Kind, Producer as _, ProducerError, Roster};
-use crate::reading::TaskReader;
 use crate::registry::Registry;
 use crate::yard::Yard;
-use calls::YardCalls;
-use pools::Pools;
 
 /// Why a service did not start.
 #[derive(Debug, thiserror::Error)]
@@ -36,16 +29,12 @@ pub enum ServiceError {
     /// The yard did not start.
     #[error(transparent)]
     Yard(#[from] StartError),
-    /// There is no thread to start worker processes from.
-    #[error("the thread that starts worker processes could not be started: {0}")]
-    Launcher(#[source] io::Error),
 }
 
 /// A running yard with its producers. Dropping it ends the yard at once, without a drain.
 #[derive(Debug)]
 pub struct Service {
     yard: Yard,
-    reader: TaskReader,
     roster: Arc<Roster>,
     executor: Arc<Executor>,
     producers: Producers,
@@ -58,25 +47,18 @@ impl Service {
     /// more. Needs a tokio runtime around, on which the producers live.
     pub fn start(
         settings: Settings,
-        registry: &Registry,
+        registry: Registry,
         adapt: impl FnOnce(Builder) -> Builder,
     ) -> Result<Self, ServiceError> {
         // First of all: another server's path is no reason to start any worker.
         let address = settings.socket.as_deref().map(Address::claim).transpose()?;
-        let reader = TaskReader::new(registry.clone());
-        let calls = YardCalls::new(reader.clone());
-        let mut pools = Pools { registry: registry.clone(), calls: calls.clone(), thread: None };
-        let mut builder = Yard::builder().conductor(settings.conductor).board(settings.board);
-        for pool in settings.pools {
-            builder = builder.pool(pools.spec(pool).map_err(ServiceError::Launcher)?);
-        }
+        let builder = Yard::builder().registry(registry).conductor(settings.conductor).board(settings.board);
+        let builder = settings.pools.into_iter().fold(builder, Builder::pool);
         let yard = adapt(builder).start()?;
-        calls.serve(&yard);
         let roster = Arc::new(Roster::default());
-        let executor = Executor::new(yard.clone(), reader.clone(), Arc::clone(&roster));
+        let executor = Executor::new(yard.clone(), Arc::clone(&roster));
         let mut service = Self {
             yard,
-            reader,
             roster,
             executor: Arc::new(executor),
             producers: Producers::default(),
@@ -146,7 +128,7 @@ impl Service {
 
     fn intake(&self, kind: Kind, name: impl Into<String>) -> Intake {
         let status = self.roster.enter(kind, name);
-        Intake::new(self.yard.clone(), self.reader.clone(), status)
+        Intake::new(self.yard.clone(), status)
     }
 }
 
