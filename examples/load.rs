@@ -49,7 +49,8 @@ fn main() -> anyhow::Result<()> {
     let cli = Cli::parse();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(run(&cli, registry))?;
-    report.print(cli.json)
+    report.print(cli.json);
+    Ok(())
 }
 
 async fn run(cli: &Cli, registry: Registry) -> anyhow::Result<Report> {

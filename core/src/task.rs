@@ -131,8 +131,10 @@ pub enum DueAt {
     Wall(Timestamp),
 }
 
-/// What makes two tasks "the same": a stable 128-bit hash.
+/// What makes two tasks "the same": a stable 128-bit hash. Aligned like a word: most tasks have none, and all have its
+/// place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(Rust, packed(8))]
 pub struct Key(pub u128);
 
 /// How many tasks of one key may run and wait, and who goes when there are more.

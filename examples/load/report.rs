@@ -46,17 +46,16 @@ impl Report {
     }
 
     /// Prints it.
-    pub(crate) fn print(self, json: bool) -> anyhow::Result<()> {
+    pub(crate) fn print(self, json: bool) {
         if json {
             let findings: Map<_, _> =
                 self.0.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
             println!("{}", Value::Object(findings));
-            return Ok(());
+            return;
         }
         for (name, value) in self.0 {
             println!("{:<28}{}", name.replace('_', " "), shown(&value));
         }
-        Ok(())
     }
 
     fn of(cli: &Cli, mode: &str) -> Self {
