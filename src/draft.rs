@@ -158,10 +158,11 @@ impl<P, To> Draft<P, To> {
 impl<P: Payload, To> Draft<P, To> {
     /// The task, with the defaults of its kind as they are registered.
     pub(crate) fn build(&self, registry: &Registry) -> Result<Task, Rejected> {
-        match registry.kind(self.payload.name()) {
+        let task = match registry.kind(self.payload.name()) {
             Some((name, defaults)) => self.build_as(name.clone(), self.options.clone(), defaults),
             None => self.build_as(self.name()?, self.options.clone(), &self.payload.defaults()),
-        }
+        };
+        task.map(|task| registry.share_lane(task))
     }
 
     /// The task, with the defaults of its kind written down: whoever reads it may not know the kind.

@@ -53,3 +53,12 @@ pub use task_handle::{BatchHandle, Ended, TaskHandle};
 pub use taskyard_actors::guardian::Closed;
 pub use taskyard_core as core;
 pub use yard::{Stages, Submitted, WeakYard, Yard};
+
+/// The programs in the documents compile.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../docs/tasks.md")]
+    struct Tasks;
+}

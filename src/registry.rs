@@ -9,7 +9,8 @@ use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 use serde::Serialize;
 use serde_json::Value;
-use taskyard_core::names::{BadName, TaskName};
+use taskyard_core::names::{BadName, Lane, Namespace, TaskName};
+use taskyard_core::task::Task;
 use taskyard_core::worker::WorkerEnd;
 
 use crate::context::Context;
@@ -64,6 +65,8 @@ type Run = dyn Fn(&str, &str, Context) -> LocalBoxFuture<'static, WorkerEnd> + S
 struct Entry {
     name: TaskName,
     defaults: TaskDefaults,
+    /// Where its tasks go that do not say otherwise; `None` if they must, since the name is no namespace.
+    lane: Option<Arc<Lane>>,
     run: Arc<Run>,
 }
 
@@ -127,6 +130,16 @@ impl Registry {
         self.handlers.get(name).map(|entry| (&entry.name, &entry.defaults))
     }
 
+    /// The same task, which shares its lane with the others of its kind unless it goes another way: a million tasks that
+    /// wait then have one.
+    pub(crate) fn share_lane(&self, mut task: Task) -> Task {
+        let lane = self.handlers.get(task.name().as_str()).and_then(|entry| entry.lane.as_ref());
+        if let Some(lane) = lane.filter(|lane| **lane == task.lane) {
+            task.lane = Arc::clone(lane);
+        }
+        task
+    }
+
     /// Whether there is no handler.
     pub fn is_empty(&self) -> bool {
         self.handlers.is_empty()
@@ -158,8 +171,10 @@ impl Registry {
         if self.handlers.contains_key(name.as_str()) {
             return Err(RegistryError::Twice(name));
         }
+        let namespace = defaults.namespace.clone().or_else(|| Namespace::of_task(&name).ok());
+        let lane = namespace.map(|namespace| Arc::new(Lane { namespace, name: name.clone() }));
         let handlers = Arc::make_mut(&mut self.handlers);
-        handlers.insert(name.as_str().into(), Entry { name, defaults, run });
+        handlers.insert(name.as_str().into(), Entry { name, defaults, lane, run });
         Ok(self)
     }
 }

@@ -101,10 +101,15 @@ impl Yard {
         self.submit(Named { name: name.into(), args, kwargs })
     }
 
+    /// Reads a task as it stands on the wire, with the defaults of its kind, without submitting it: for
+    /// [`submit_tasks`](Self::submit_tasks) and [`post_tasks`](Self::post_tasks).
+    pub fn read_task(&self, text: &str) -> Result<Arc<Task>, Rejected> {
+        read_task(self.registry(), text).map(Arc::new)
+    }
+
     /// Submits a task as it stands on the wire: a JSON object with at least `task`.
     pub async fn submit_json(&self, text: &str) -> Result<TaskHandle<Value>, NotTaken> {
-        let task = read_task(self.registry(), text)?;
-        let taken = self.submit_task(Arc::new(task)).await;
+        let taken = self.submit_task(self.read_task(text)?).await;
         taken.map(TaskHandle::typed).map_err(|refused| refused.why)
     }
 
@@ -143,7 +148,7 @@ pub(crate) fn read_task(registry: &Registry, text: &str) -> Result<Task, Rejecte
 /// The same; it is called `id` if it brings no id.
 pub(crate) fn read_task_as(registry: &Registry, id: TaskId, text: &str) -> Result<Task, Rejected> {
     let defaults = |name: &TaskName| registry.defaults(name.as_str()).cloned().unwrap_or_default();
-    parse_task(text, id, &defaults)
+    parse_task(text, id, &defaults).map(|task| registry.share_lane(task))
 }
 
 impl<P: Payload> IntoFuture for Draft<P, Yard> {

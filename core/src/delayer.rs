@@ -1,5 +1,8 @@
 //! The Delayer holds what is not due yet and lets it go in order of due time, never early.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use crate::dispatch::{Cancel, Dispatch, DispatchName, End, Ended, Return};
@@ -45,6 +48,16 @@ pub struct Delayer {
 }
 
 impl Delayer {
+    fn take_in(&mut self, now: Now, dispatch: Box<Dispatch>, effects: &mut Vec<Effect>) {
+        if !is_due(dispatch.due, now) {
+            return self.hold(dispatch);
+        }
+        if dispatch.due != DueAt::Now {
+            effects.push(Effect::Due(dispatch.name()));
+        }
+        effects.push(Effect::Release(dispatch));
+    }
+
     fn hold(&mut self, dispatch: Box<Dispatch>) {
         dispatch.live.enter(live::Stage::Delayed);
         let sequence = dispatch.order.sequence;
@@ -88,14 +101,11 @@ impl Machine for Delayer {
 
     fn handle(&mut self, now: Now, event: Event, effects: &mut Vec<Effect>) {
         match event {
-            Event::Dispatch(dispatch) if dispatch.due == DueAt::Now => {
-                effects.push(Effect::Release(dispatch));
+            Event::Dispatch(dispatch) => {
+                // After a step of the clock what is held may be due: what arrives first shall not overtake it.
+                self.wake(now, effects);
+                self.take_in(now, dispatch, effects);
             }
-            Event::Dispatch(dispatch) if is_due(dispatch.due, now) => {
-                effects.push(Effect::Due(dispatch.name()));
-                effects.push(Effect::Release(dispatch));
-            }
-            Event::Dispatch(dispatch) => self.hold(dispatch),
             Event::Cancel(cancel) => effects.push(match self.take_named(cancel.name()) {
                 Some(dispatch) => Effect::Ended(Ended { dispatch, end: cancel.reason.end() }),
                 None => Effect::Cancel(cancel),

@@ -96,7 +96,7 @@ impl Options {
             key,
             limits,
             priority: self.priority.or(defaults.priority).unwrap_or_default(),
-            retry: self.retry.or(defaults.retry),
+            retry: self.retry.or(defaults.retry).map(Box::new),
             extras: self.extras,
         })
     }

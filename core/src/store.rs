@@ -51,12 +51,13 @@ pub enum Request {
     },
     /// Records how dispatches ended. Compare-and-set on the epoch. Answer: [`Answer::Settled`].
     Settle(Vec<Settlement>),
-    /// Makes parked rows that are due ready (or behind, or unjudged) and ends expired ones. Answer: [`Answer::Promoted`].
+    /// Makes parked rows that are due ready (or behind, or unjudged) and ends expired ones; a repetition does nothing more.
+    /// Answer: [`Answer::Promoted`].
     Promote {
         /// At most so many of each.
         up_to: usize,
     },
-    /// Cancels unclaimed rows. Answer: [`Answer::Cancelled`].
+    /// Cancels unclaimed rows; a repetition cancels no others. Answer: [`Answer::Cancelled`].
     Cancel(Filter),
     /// Gives an unclaimed row another due time. Answer: [`Answer::Rescheduled`].
     Reschedule {
@@ -96,7 +97,7 @@ pub struct NewRow {
     pub due: DueAt,
     /// When it is no longer worth starting.
     pub expires: Option<Timestamp>,
-    /// A callback: kept even on a full board.
+    /// A callback: kept whatever the bounds of the board.
     pub exempt: bool,
 }
 
@@ -181,9 +182,12 @@ impl Filter {
 
     /// Whether it picks the task.
     pub fn picks(&self, task: &Task) -> bool {
-        !self.is_empty()
-            && (self.ids.is_empty() || self.ids.contains(&task.id))
-            && self.task.as_ref().is_none_or(|name| *name == task.lane.name)
+        !self.is_empty() && (self.ids.is_empty() || self.ids.contains(&task.id)) && self.fits(task)
+    }
+
+    /// Whether it picks the task apart from the ids: for a task that was found by one of them.
+    pub fn fits(&self, task: &Task) -> bool {
+        self.task.as_ref().is_none_or(|name| *name == task.lane.name)
             && self
                 .namespace
                 .as_ref()

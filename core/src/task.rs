@@ -30,7 +30,7 @@ pub struct Task {
     /// 0 to 9, 9 first.
     pub priority: Priority,
     /// How often and how fast it is tried again; `None`: as the pool says.
-    pub retry: Option<Retry>,
+    pub retry: Option<Box<Retry>>,
     /// What few tasks have.
     pub extras: Option<Box<Extras>>,
 }
@@ -131,8 +131,10 @@ pub enum DueAt {
     Wall(Timestamp),
 }
 
-/// What makes two tasks "the same": a stable 128-bit hash.
+/// What makes two tasks "the same": a stable 128-bit hash. Aligned like a word: most tasks have none, and all have its
+/// place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(Rust, packed(8))]
 pub struct Key(pub u128);
 
 /// How many tasks of one key may run and wait, and who goes when there are more.
@@ -216,7 +218,7 @@ pub struct Retry {
     pub initial: Duration,
     /// By what each further pause grows; at least 1.
     pub factor: f64,
-    /// The longest pause.
+    /// The longest pause, before it is spread.
     pub max: Duration,
     /// By what part of itself a pause is spread, 0 to 1.
     pub jitter: f64,

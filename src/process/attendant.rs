@@ -92,10 +92,13 @@ impl Attendant {
             let busy = self.watch_memory && !self.shared.unanswered.borrow().is_empty();
             tokio::select! {
                 () = charge.death.wait() => break,
-                _ = charge.socket.readable(), if reading => drop(self.listen(&mut charge)),
+                _ = charge.socket.readable(), if reading => {
+                    let socket = Rc::clone(&charge.socket);
+                    self.listen(&mut charge, |free| socket.try_read(free));
+                }
                 _ = charge.socket.writable(), if writing => self.shared.outbox.borrow_mut().flush(),
-                () = charge.stdout.readable() => drop(self.capture(&mut charge.stdout, &mut charge.tail)),
-                () = charge.stderr.readable() => drop(self.capture(&mut charge.stderr, &mut charge.tail)),
+                () = charge.stdout.readable() => drop(self.capture(&mut charge.stdout, &mut charge.tail, try_read)),
+                () = charge.stderr.readable() => drop(self.capture(&mut charge.stderr, &mut charge.tail, try_read)),
                 () = self.shared.changed.notified() => self.check_hearing(&mut charge),
                 _ = memory.tick(), if busy => self.weigh(&charge),
                 () = passed(closed) => {
@@ -108,10 +111,9 @@ impl Attendant {
     }
 
     /// Reads once and reports what was said. False if there was nothing to read.
-    fn listen(&self, charge: &mut Charge) -> bool {
-        let socket = Rc::clone(&charge.socket);
+    fn listen(&self, charge: &mut Charge, read: impl FnOnce(&mut [u8]) -> io::Result<usize>) -> bool {
         let mut heard = Heard::default();
-        let count = match charge.conversation.lines.fill(|free| socket.try_read(free)) {
+        let count = match charge.conversation.lines.fill(read) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
             Err(_) => 0,
@@ -163,21 +165,25 @@ impl Attendant {
         }
     }
 
-    fn capture(&self, stream: &mut Stream, tail: &mut Tail) -> bool {
+    fn capture(&self, stream: &mut Stream, tail: &mut Tail, read: ReadPipe) -> bool {
         let name = stream.name;
-        stream.read(tail, &mut |line| self.log(name, line))
+        stream.read(read, tail, &mut |line| self.log(name, line))
     }
 
     /// The process is dead: what it said and printed before still counts.
     fn bury(&self, mut charge: Charge) -> (String, String) {
         signal_group(charge.leader.pid(), Signal::Kill);
+        let socket = Rc::clone(&charge.socket);
         let mut reads = 0;
-        while charge.reading && reads < LAST_READS_MAX && self.listen(&mut charge) {
+        while charge.reading
+            && reads < LAST_READS_MAX
+            && self.listen(&mut charge, |free| Ok(rustix::io::read(&*socket, free)?))
+        {
             reads += 1;
         }
         for stream in [&mut charge.stdout, &mut charge.stderr] {
             let mut reads = 0;
-            while reads < LAST_READS_MAX && self.capture(stream, &mut charge.tail) {
+            while reads < LAST_READS_MAX && self.capture(stream, &mut charge.tail, read_now) {
                 reads += 1;
             }
             stream.capture.end(Instant::now(), &mut charge.tail, &mut |line| self.log(stream.name, line));
@@ -185,7 +191,11 @@ impl Attendant {
         self.shared.died();
         let status = charge.leader.bury();
         let status = charge.unstartable.map_or(status, |why| could_not_start(&why));
-        (status, charge.tail.text())
+        let output = charge.tail.text();
+        if !charge.conversation.ready {
+            tracing::warn!(worker = %self.name, status, output, "a worker ended before it was ready");
+        }
+        (status, output)
     }
 
     fn log(&self, stream: &str, line: &str) {
@@ -232,10 +242,10 @@ impl Stream {
     }
 
     /// Reads once. False if there was nothing to read.
-    fn read(&mut self, tail: &mut Tail, log: &mut impl FnMut(&str)) -> bool {
+    fn read(&mut self, read: ReadPipe, tail: &mut Tail, log: &mut impl FnMut(&str)) -> bool {
         let Some(pipe) = &self.pipe else { return false };
         let mut bytes = [0; 16 * 1024];
-        match pipe.try_read(&mut bytes) {
+        match read(pipe, &mut bytes) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
             Ok(0) | Err(_) => {
                 self.pipe = None;
@@ -247,6 +257,19 @@ impl Stream {
             }
         }
     }
+}
+
+/// Reads from a pipe without waiting.
+type ReadPipe = fn(&pipe::Receiver, &mut [u8]) -> io::Result<usize>;
+
+/// As far as the runtime knows that something is there.
+fn try_read(pipe: &pipe::Receiver, bytes: &mut [u8]) -> io::Result<usize> {
+    pipe.try_read(bytes)
+}
+
+/// Whatever is there: the news of a death may be ahead of the news that there is something to read.
+fn read_now(pipe: &pipe::Receiver, bytes: &mut [u8]) -> io::Result<usize> {
+    Ok(rustix::io::read(pipe, bytes)?)
 }
 
 async fn passed(deadline: Option<tokio::time::Instant>) {

@@ -68,7 +68,8 @@ pub(super) struct Heard {
 /// The frames of one worker, in order.
 pub(super) struct Conversation {
     pub(super) lines: Lines,
-    ready: bool,
+    /// It said that it is ready.
+    pub(super) ready: bool,
     /// It said that it ends; it may take its time.
     pub(super) bye: bool,
 }

@@ -1,6 +1,7 @@
 //! The supervisor example, run for real as a user would.
 
 mod files;
+mod foreign;
 mod harness;
 mod signals;
 mod socket;

@@ -2,6 +2,8 @@
 
 mod foreign;
 mod handlers;
+#[path = "../common/os.rs"]
+mod os;
 mod own;
 mod parent;
 mod rig;

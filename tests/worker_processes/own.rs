@@ -11,7 +11,8 @@ use taskyard_core::dispatch::TaskError;
 use taskyard_core::live::Progress;
 use taskyard_core::worker::{Command, Report, Signal, WorkerEnd};
 
-use crate::rig::{Rig, launch, launch_with, on_the_yards_thread, own_binary, resident, wait_gone};
+use crate::os::{resident, wait_gone};
+use crate::rig::{Rig, launch, launch_with, on_the_yards_thread, own_binary};
 
 fn worker(test: impl AsyncFnOnce(Rig)) {
     on_the_yards_thread(async {

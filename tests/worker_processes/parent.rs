@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use taskyard_core::worker::{Report, WorkerEnd};
 
-use crate::rig::{command, launch, on_the_yards_thread, own_binary, wait_gone};
+use crate::os::wait_gone;
+use crate::rig::{command, launch, on_the_yards_thread, own_binary};
 
 const VARIABLE: &str = "TASKYARD_TEST_DISPATCHER";
 

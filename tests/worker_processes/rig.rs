@@ -59,12 +59,12 @@ pub(crate) fn launch_with(settings: ProcessSettings, calls: Arc<dyn Calls>) -> R
 
 pub(crate) fn live(id: u128, name: &str, args: &str, kwargs: &str) -> Arc<Live> {
     let name: TaskName = name.parse().unwrap();
-    let lane = Lane { namespace: Namespace::of_task(&name).unwrap(), name };
+    let lane = Arc::new(Lane { namespace: Namespace::of_task(&name).unwrap(), name });
     let end = args.len() + kwargs.len();
     let body = Body::new(format!("{args}{kwargs}").into(), 0..args.len(), args.len()..end).unwrap();
     let task = Task {
         id: TaskId(id),
-        lane: lane.into(),
+        lane,
         body,
         due: Due::Now,
         expires: None,
@@ -175,19 +175,4 @@ impl Rig {
         self.tell(Command::Stop);
         assert_eq!(self.exited().await.0, "exit status 0");
     }
-}
-
-/// Waits until a process is gone; it need not be a child.
-pub(crate) fn wait_gone(pid: u32, within: Duration) {
-    let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-    let Ok(pidfd) = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) else { return };
-    let mut fds = [rustix::event::PollFd::new(&pidfd, rustix::event::PollFlags::IN)];
-    let gone = rustix::event::poll(&mut fds, Some(&within.try_into().unwrap())).unwrap();
-    assert_eq!(gone, 1, "process {} still lives", pid.as_raw_nonzero());
-}
-
-/// The resident memory of this process, in bytes.
-pub(crate) fn resident() -> usize {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * rustix::param::page_size()
 }

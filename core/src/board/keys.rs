@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::row::Row;
+use super::rows::Rows;
 use crate::dispatch::Order;
 use crate::id::TaskId;
 use crate::map::Map;
 use crate::names::Namespace;
+use crate::store::RowState;
 use crate::task::Key;
 
 type Name = (Key, Namespace);
@@ -78,12 +80,14 @@ impl Keys {
         self.0.values().map(|rows| rows.behind.len()).sum()
     }
 
-    pub(super) fn check_invariants(&self, rows: &Map<TaskId, Row>) {
+    pub(super) fn check_invariants(&self, rows: &Rows) {
         let counted = rows.values().filter(|row| row.counted).count();
         assert_eq!(counted, self.0.values().map(|key| key.counted as usize).sum::<usize>());
         for key in self.0.values() {
             assert!(key.behind.is_empty() || key.counted > 0, "a row is behind nobody");
-            assert!(key.behind.values().all(|id| rows[id].state == crate::store::RowState::Behind));
+            assert!(
+                key.behind.values().all(|id| rows.get(*id).is_some_and(|row| row.state == RowState::Behind))
+            );
         }
     }
 }

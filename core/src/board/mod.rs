@@ -8,9 +8,8 @@ mod keys;
 mod post;
 mod query;
 mod row;
+mod rows;
 mod settle;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,14 +20,13 @@ use crate::dispatch::Order;
 use crate::id::{PoolId, PoolSet, TaskId};
 use crate::lanes::{LaneTable, Laned};
 use crate::machine::Machine;
-use crate::map::Map;
 use crate::router::Router;
 use crate::store::{Answer, Ask, Reply, Request, RowState};
 use crate::task::Task;
 use crate::time::{Now, Timestamp};
 use ended::EndedTasks;
 use keys::Keys;
-use row::Row;
+use rows::Rows;
 
 /// How a board is set up.
 #[derive(Debug, Clone)]
@@ -62,7 +60,7 @@ impl Default for Settings {
 pub struct Board {
     settings: Settings,
     sequence: u64,
-    rows: Map<TaskId, Row>,
+    rows: Rows,
     lanes: LaneTable,
     parked: Laned<(Timestamp, Order), TaskId>,
     ready: Laned<Order, TaskId>,
@@ -71,7 +69,8 @@ pub struct Board {
     expiring: BTreeSet<(Timestamp, TaskId)>,
     ended: EndedTasks,
     claims: BTreeMap<(PoolId, claim::Kind), claim::Last>,
-    /// Tasks that ended by a request whose answer may be lost, by the request's number.
+    /// Tasks that ended by a request whose answer may be lost, by the request's number. A repetition is told the same and
+    /// ends no others: of its second answer nobody takes notice if the first one was only late.
     told: BTreeMap<u64, Vec<Arc<Task>>>,
     pools: Vec<PoolId>,
 }
@@ -85,7 +84,7 @@ impl Board {
             pools: lanes.all_pools(),
             settings,
             sequence: 0,
-            rows: Map::default(),
+            rows: Rows::default(),
             lanes,
             parked: Laned::default(),
             ready: Laned::default(),
@@ -127,19 +126,19 @@ impl Board {
         }
     }
 
-    /// What ended by this request, at this and every earlier time that it was asked.
-    fn tell(&mut self, no: u64, mut tasks: Vec<Arc<Task>>) -> Vec<Arc<Task>> {
-        if tasks.is_empty() {
-            return self.told.get(&no).cloned().unwrap_or_default();
-        }
-        let told = self.told.entry(no).or_default();
-        told.append(&mut tasks);
-        told.clone()
+    /// Remembers what ended by this request, for as long as it may be asked again.
+    fn remember_told(&mut self, no: u64, tasks: &[Arc<Task>]) {
+        self.told.insert(no, tasks.to_vec());
+    }
+
+    /// What ended by this request when it was asked before; `None`: it was not.
+    fn told_before(&self, no: u64) -> Option<Vec<Arc<Task>>> {
+        self.told.get(&no).cloned()
     }
 
     /// Takes a row out of the index of its state. Its state then no longer holds until it is [`put`](Self::put) anew.
     fn lift(&mut self, id: TaskId) {
-        let Some(row) = self.rows.get(&id) else { return };
+        let Some(row) = self.rows.get(id) else { return };
         let (lane, order) = (row.lane, row.order);
         let pools = self.lanes.pools(lane);
         match row.state {
@@ -158,7 +157,7 @@ impl Board {
 
     /// Gives a lifted (or new) row a state and its place in that state's index.
     fn put(&mut self, id: TaskId, state: RowState) {
-        let Some(row) = self.rows.get_mut(&id) else { return };
+        let Some(row) = self.rows.get_mut(id) else { return };
         row.state = state;
         let (lane, order) = (row.lane, row.order);
         let pools = self.lanes.pools(lane);
@@ -206,6 +205,7 @@ impl Machine for Board {
         self.parked.check_invariants(pools);
         self.ready.check_invariants(pools);
         self.unjudged.check_invariants(pools);
+        self.rows.check_invariants();
         self.keys.check_invariants(&self.rows);
         let count = |state| self.rows.values().filter(|row| row.state == state).count();
         assert_eq!(count(RowState::Parked), self.parked.len());

@@ -29,7 +29,7 @@ impl Board {
         self.lanes.enter(lane);
         let mut row = self.new_row(now, new, lane);
         let claimed = self.claim_new(now, &mut row, new.due, room);
-        self.rows.insert(id, row);
+        self.rows.add(row);
         match claimed {
             Some(claimed) => Posted::Claimed(claimed),
             None => Posted::Kept(self.file(now, id)),
@@ -37,7 +37,7 @@ impl Board {
     }
 
     fn known(&self, id: TaskId) -> Option<Known> {
-        if let Some(row) = self.rows.get(&id) {
+        if let Some(row) = self.rows.get(id) {
             let claim = || row.claimed(self.pool_of(row.lane), DueAt::Wall(row.due));
             let claimed = (row.state == RowState::Claimed).then(claim);
             return Some(Known { state: row.state, claimed, outcome: None });
@@ -56,7 +56,8 @@ impl Board {
             return Err(Refusal::Full);
         }
         let lane = self.lanes.id(&new.task.lane);
-        if self.lanes.is_empty_lane(lane) && self.lanes.used() >= self.settings.lanes_max {
+        let one_more = self.lanes.is_empty_lane(lane) && !new.exempt;
+        if one_more && self.lanes.used() >= self.settings.lanes_max {
             return Err(Refusal::TooManyLanes);
         }
         if self.settings.reject_unroutable && !new.exempt && *self.lanes.route(lane) == Route::Unroutable {
@@ -119,7 +120,7 @@ impl Board {
 
     /// Gives a row without a place the one that its due time and its key ask for.
     pub(super) fn file(&mut self, now: Now, id: TaskId) -> RowState {
-        let Some(row) = self.rows.get_mut(&id) else { return RowState::Ended };
+        let Some(row) = self.rows.get_mut(id) else { return RowState::Ended };
         let state = if row.due > now.wall {
             RowState::Parked
         } else if row.must_be_judged() {
@@ -138,7 +139,7 @@ impl Board {
 
     /// The row no longer counts as ready or claimed: the next of its key takes its place.
     pub(super) fn release_key(&mut self, id: TaskId) {
-        let Some(row) = self.rows.get_mut(&id) else { return };
+        let Some(row) = self.rows.get_mut(id) else { return };
         let next = self.keys.release(row);
         self.follow(next);
     }
@@ -146,7 +147,7 @@ impl Board {
     fn follow(&mut self, next: Option<TaskId>) {
         let Some(next) = next else { return };
         self.lift(next);
-        if let Some(row) = self.rows.get_mut(&next) {
+        if let Some(row) = self.rows.get_mut(next) {
             self.keys.admit(row, true);
         }
         self.put(next, RowState::Ready);
@@ -160,12 +161,13 @@ impl Board {
         self.ended.add(id, EndedTask { lane, task, epoch, attempts, outcome });
     }
 
-    /// Ends a lifted row for good.
-    pub(super) fn end(&mut self, id: TaskId, outcome: Outcome) {
-        let Some(mut row) = self.rows.remove(&id) else { return };
+    /// Ends a lifted row for good. Whether there was one.
+    pub(super) fn end(&mut self, id: TaskId, outcome: Outcome) -> bool {
+        let Some(mut row) = self.rows.remove(id) else { return false };
         let next = self.keys.release(&mut row);
         self.follow(next);
         self.lanes.leave(row.lane);
         self.bury(row, outcome);
+        true
     }
 }

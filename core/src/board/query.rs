@@ -10,7 +10,7 @@ use crate::store::{Counts, Filter, RowState, TaskView};
 
 impl Board {
     pub(super) fn view(&self, id: TaskId) -> Option<TaskView> {
-        self.rows.get(&id).map(|row| self.view_row(row)).or_else(|| {
+        self.rows.get(id).map(|row| self.view_row(row)).or_else(|| {
             let ended = self.ended.get(id)?;
             Some(TaskView {
                 id,

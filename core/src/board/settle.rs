@@ -6,14 +6,15 @@ use super::Board;
 use super::row::{self, Row};
 use crate::dispatch::Outcome;
 use crate::id::TaskId;
+use crate::map::Set;
 use crate::store::{Answer, Filter, RescheduleAnswer, Room, RowState, Settle, Settled, Settlement};
-use crate::task::DueAt;
+use crate::task::{DueAt, Task};
 use crate::time::{Now, micros};
 
 impl Board {
     pub(super) fn settle(&mut self, now: Now, item: &Settlement) -> Settled {
         let settled = |accepted| Settled { id: item.id, epoch: item.epoch, accepted };
-        let Some(row) = self.rows.get_mut(&item.id) else {
+        let Some(row) = self.rows.get_mut(item.id) else {
             return settled(self.ended.get(item.id).is_some_and(|ended| ended.epoch == item.epoch));
         };
         if row.epoch != item.epoch {
@@ -47,49 +48,55 @@ impl Board {
     /// Gives a claimed row that did not end its next due time. Whatever takes it in again does not judge it anew, unless
     /// it was not yet due and so has not been judged at all.
     fn put_back(&mut self, now: Now, id: TaskId, due: DueAt, renew: bool) {
-        let Some(row) = self.rows.get_mut(&id) else { return };
+        let Some(row) = self.rows.get_mut(id) else { return };
         row.judged |= row.due <= now.wall;
         row.due = row::wall(due, now);
         if renew {
             renew_order(row, now, micros(self.settings.aging));
+            self.release_key(id);
         }
-        self.release_key(id);
+        // Otherwise it keeps its place among its twins too: one that waits behind it must not be let past.
         self.file(now, id);
     }
 
     pub(super) fn cancel(&mut self, no: u64, filter: &Filter) -> Answer {
-        let ids: Vec<TaskId> = if filter.ids.is_empty() {
-            let mut picked: Vec<_> = self.rows.values().filter(|row| filter.picks(&row.task)).collect();
-            picked.sort_unstable_by_key(|row| row.order.sequence);
-            picked.into_iter().map(|row| row.task.id).collect()
-        } else {
-            filter.ids.clone()
-        };
-        let before = self.tell(no, Vec::new());
-        let ended_otherwise =
-            |id: &TaskId| self.ended.get(*id).is_some() && !before.iter().any(|task| task.id == *id);
+        let before = self.told_before(no);
+        let told: Set<TaskId> = before.iter().flatten().map(|task| task.id).collect();
+        let ended_otherwise = |id: &TaskId| self.ended.get(*id).is_some() && !told.contains(id);
         let ended = filter.ids.iter().copied().filter(ended_otherwise).collect();
+        let tasks = before.unwrap_or_else(|| self.cancel_free(filter));
+        self.remember_told(no, &tasks);
+        Answer::Cancelled { tasks, ended }
+    }
+
+    fn cancel_free(&mut self, filter: &Filter) -> Vec<Arc<Task>> {
+        let free =
+            |row: &&Row| row.state != RowState::Claimed && !filter.is_empty() && filter.fits(&row.task);
         let mut tasks = Vec::new();
-        for id in &ids {
-            let free =
-                self.rows.get(id).filter(|row| row.state != RowState::Claimed && filter.picks(&row.task));
-            if let Some(task) = free.map(|row| Arc::clone(&row.task)) {
-                tasks.push(task);
-                self.lift(*id);
-                self.end(*id, Outcome::Cancelled);
-            }
+        if filter.ids.is_empty() {
+            let mut rows: Vec<_> = self.rows.values().filter(free).collect();
+            rows.sort_unstable_by_key(|row| row.order.sequence);
+            tasks.extend(rows.into_iter().map(|row| Arc::clone(&row.task)));
+        } else {
+            let rows = filter.ids.iter().filter_map(|id| self.rows.get(*id)).filter(free);
+            tasks.extend(rows.map(|row| Arc::clone(&row.task)));
         }
-        Answer::Cancelled { tasks: self.tell(no, tasks), ended }
+        // A filter may name a task twice; it ends once.
+        tasks.retain(|task| {
+            self.lift(task.id);
+            self.end(task.id, Outcome::Cancelled)
+        });
+        tasks
     }
 
     pub(super) fn reschedule(&mut self, now: Now, id: TaskId, due: DueAt) -> RescheduleAnswer {
-        match self.rows.get(&id).map(|row| row.state) {
+        match self.rows.get(id).map(|row| row.state) {
             None if self.ended.get(id).is_some() => RescheduleAnswer::Ended,
             None => RescheduleAnswer::Absent,
             Some(RowState::Claimed) => RescheduleAnswer::Claimed,
             Some(_) => {
                 self.lift(id);
-                if let Some(row) = self.rows.get_mut(&id) {
+                if let Some(row) = self.rows.get_mut(id) {
                     row.due = row::wall(due, now);
                     renew_order(row, now, micros(self.settings.aging));
                 }

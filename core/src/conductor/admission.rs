@@ -89,7 +89,7 @@ impl Conductor {
             return Room::default();
         }
         let near_max = self.settings.near_max;
-        let total = self.settings.live_max.saturating_sub(self.ledger.len());
+        let total = self.room_in_all();
         let pools = self.ledger.pool_ids().map(|pool| {
             let budget = self.ledger.pool(pool);
             PoolRoom { pool, ready: budget.room(), near: budget.room_near(near_max) }
@@ -175,7 +175,7 @@ impl Open {
 }
 
 /// A time on the wall clock.
-fn absolute(now: Now, due: Due) -> Timestamp {
+pub(super) fn absolute(now: Now, due: Due) -> Timestamp {
     match due {
         Due::Now => now.wall,
         Due::In(delay) => now.wall + delay,

@@ -55,6 +55,7 @@ pub(super) struct Asks {
     last: u64,
     pending: BTreeMap<u64, Pending>,
     again: BTreeSet<(Instant64, u64)>,
+    may_bring: usize,
 }
 
 impl Asks {
@@ -68,6 +69,7 @@ impl Asks {
     ) -> u64 {
         self.last += 1;
         let no = self.last;
+        self.may_bring += brings(&request);
         let request = Arc::new(request);
         let again = now.mono + PATIENCE;
         self.again.insert((again, no));
@@ -81,6 +83,7 @@ impl Asks {
     pub(super) fn answered(&mut self, no: u64) -> Option<(Purpose, Arc<Request>)> {
         let pending = self.pending.remove(&no)?;
         self.again.remove(&(pending.again, no));
+        self.may_bring -= brings(&pending.request);
         Some((pending.purpose, pending.request))
     }
 
@@ -115,6 +118,11 @@ impl Asks {
         self.pending.iter().filter(|(_, pending)| brings(&pending.purpose)).map(|(no, _)| *no).collect()
     }
 
+    /// How many dispatches the answers on their way may bring into the yard.
+    pub(super) fn may_bring(&self) -> usize {
+        self.may_bring
+    }
+
     /// Whether everything was answered.
     pub(super) fn is_empty(&self) -> bool {
         self.pending.is_empty()
@@ -122,5 +130,15 @@ impl Asks {
 
     pub(super) fn next_wakeup(&self) -> Wakeup {
         Wakeup::mono(self.again.first().map(|(at, _)| *at))
+    }
+}
+
+/// How many dispatches the answer may bring into the yard.
+fn brings(request: &Request) -> usize {
+    match request {
+        Request::Post { rows, room } => rows.len().min(room.total),
+        Request::Claim { ready, unjudged, .. } => ready + unjudged,
+        Request::Preload { up_to, .. } => *up_to,
+        _ => 0,
     }
 }

@@ -26,8 +26,10 @@ pub(super) struct Cancels {
 struct Operation {
     filter: Filter,
     reply: Token,
-    /// The board has answered.
-    board: bool,
+    /// How many questions about it the board has not answered.
+    asked: usize,
+    /// Whether what is in the yard was looked at.
+    looked: bool,
     /// Requests that may still bring picked tasks into the yard.
     bringing: BTreeSet<u64>,
     /// Live tasks whose answer is open.
@@ -37,7 +39,7 @@ struct Operation {
 
 impl Operation {
     fn is_complete(&self) -> bool {
-        self.board && self.bringing.is_empty() && self.open.is_empty()
+        self.asked == 0 && self.bringing.is_empty() && self.open.is_empty()
     }
 
     fn into_answer(mut self) -> Effect {
@@ -85,7 +87,8 @@ impl Conductor {
         let operation = Operation {
             filter: filter.clone(),
             reply,
-            board: false,
+            asked: 1,
+            looked: false,
             bringing: self.asks.bringing_work(),
             open: BTreeSet::new(),
             answers: BTreeMap::new(),
@@ -102,13 +105,19 @@ impl Conductor {
         effects: &mut Vec<Effect>,
     ) {
         for task in tasks {
-            self.cancels.resolve(task.id, CancelAnswer::Cancelled);
             self.finish_on_board(task, Outcome::Cancelled, effects);
+        }
+        for id in ended {
+            self.cancels.resolve(*id, CancelAnswer::Finished);
         }
         let Some(operation) = self.cancels.operations.get_mut(&number) else { return };
         operation.answers.extend(tasks.iter().map(|task| (task.id, CancelAnswer::Cancelled)));
-        operation.answers.extend(ended.iter().map(|id| (*id, CancelAnswer::Finished)));
-        if !std::mem::replace(&mut operation.board, true) {
+        for id in ended {
+            // Asked about twice, it may have been ended by this very cancel.
+            operation.answers.entry(*id).or_insert(CancelAnswer::Finished);
+        }
+        operation.asked -= 1;
+        if !std::mem::replace(&mut operation.looked, true) {
             self.cancel_live(number, effects);
         }
         self.cancels.complete(effects);
@@ -124,7 +133,7 @@ impl Conductor {
             filter.ids.iter().filter_map(|id| self.ledger.get(*id)).collect()
         };
         let mut wanted = Vec::new();
-        for entry in entries.into_iter().filter(|entry| filter.picks(&entry.live.task)) {
+        for entry in entries.into_iter().filter(|entry| filter.fits(&entry.live.task)) {
             let id = entry.live.task.id;
             if matches!(entry.place, Place::Settling(After::Finished(_))) {
                 operation.answers.insert(id, CancelAnswer::Finished);
@@ -161,33 +170,35 @@ impl Conductor {
         self.answer_reschedules(id, RescheduleResult::Finished, effects);
     }
 
-    /// A task went back to the board while a cancel wanted it: the board is asked again.
-    pub(super) fn cancel_what_came_back(&mut self, now: Now, id: TaskId, effects: &mut Vec<Effect>) {
-        let waits = |(_, operation): (&u64, &Operation)| operation.open.contains(&id);
-        let Some(number) =
-            self.cancels.operations.iter().find(|entry| waits(*entry)).map(|(number, _)| *number)
+    /// A task went back to the board while a cancel wanted it: the board is asked again. A cancel whose answer is not
+    /// here yet may have been at the board before the task was.
+    pub(super) fn cancel_what_came_back(&mut self, now: Now, task: &Task, effects: &mut Vec<Effect>) {
+        let wants = |operation: &Operation| {
+            operation.open.contains(&task.id) || !operation.looked && operation.filter.picks(task)
+        };
+        let Some((number, operation)) =
+            self.cancels.operations.iter_mut().find(|(_, operation)| wants(operation))
         else {
             return;
         };
-        let filter = Filter { ids: vec![id], ..Filter::default() };
+        operation.asked += 1;
+        let number = *number;
+        let filter = Filter { ids: vec![task.id], ..Filter::default() };
         self.asks.ask(now, Request::Cancel(filter), Purpose::Cancel(number), effects);
     }
 
     pub(super) fn told(&mut self, cancel: &Cancel, effects: &mut Vec<Effect>) {
         let id = cancel.id();
         let Some(entry) = self.ledger.running(cancel.name()) else { return };
-        match cancel.reason {
-            Reason::User => {
-                entry.told = true;
-                self.cancels.resolve(id, CancelAnswer::Running);
-                self.cancels.complete(effects);
-            }
-            Reason::Expired => entry.wish = entry.wish.filter(|wish| *wish != Reason::Expired),
-            Reason::Reschedule(_) => {
-                entry.wish = entry.wish.filter(|wish| !matches!(wish, Reason::Reschedule(_)));
-                self.answer_reschedules(id, RescheduleResult::Running, effects);
-            }
+        if cancel.reason == Reason::User {
+            entry.told = true;
+            self.cancels.resolve(id, CancelAnswer::Running);
+            self.cancels.complete(effects);
+        } else {
+            // To a task that runs only a user's wish means anything.
+            entry.wish = entry.wish.filter(|wish| *wish == Reason::User);
         }
+        self.answer_reschedules(id, RescheduleResult::Running, effects);
     }
 
     /// The wish met nobody: the dispatch was between two mailboxes, or has ended. While it lives the wish is repeated.

@@ -175,17 +175,9 @@ impl Conductor {
         self.asks.ask(now, Request::Learn { pool, names }, Purpose::Learn, effects);
     }
 
-    /// How many more tasks may come into the yard.
-    pub(super) fn room_in_all(&mut self) -> usize {
-        let asked: usize = self
-            .ledger
-            .pool_ids()
-            .map(|pool| {
-                let budget = self.ledger.pool(pool);
-                budget.asked + budget.asked_near
-            })
-            .sum();
-        self.settings.live_max.saturating_sub(self.ledger.len() + asked)
+    /// How many more tasks may come into the yard, beside those that answers on their way may bring.
+    pub(super) fn room_in_all(&self) -> usize {
+        self.settings.live_max.saturating_sub(self.ledger.len() + self.asks.may_bring())
     }
 
     /// Asks the board for what there is room for.

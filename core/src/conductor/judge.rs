@@ -1,5 +1,8 @@
 //! What becomes of a task whose dispatch ended: the table "what each end counts". Pure functions.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use super::ledger::After;
@@ -71,7 +74,8 @@ fn trashed(trash: Trash) -> (After, Settle) {
 /// The pause after the `attempts`-th counted failure: exponential, bounded, spread by the jitter. What spreads it is
 /// derived from the dispatch's name, so that a replay gives the same pauses and a thousand tasks different ones.
 pub(super) fn pause(retry: &Retry, attempts: u32, id: TaskId, epoch: Epoch) -> Duration {
-    let growth = retry.factor.powi(attempts.saturating_sub(1).min(1_000) as i32);
+    // Kept finite: no pause at first stays none however often it is doubled.
+    let growth = retry.factor.powi(attempts.saturating_sub(1).min(1_000) as i32).min(f64::MAX);
     let bounded = (retry.initial.as_secs_f64() * growth).min(retry.max.as_secs_f64());
     let spread = 1.0 + retry.jitter * (2.0 * unit(id, epoch) - 1.0);
     Duration::try_from_secs_f64(bounded * spread).unwrap_or(retry.max)

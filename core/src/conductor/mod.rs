@@ -399,6 +399,7 @@ impl Conductor {
     /// A task ended on the board. Its last dispatch may not be known yet to be recorded.
     fn finish_on_board(&mut self, task: &Arc<Task>, outcome: Outcome, effects: &mut Vec<Effect>) {
         let watch = self.ledger.get_mut(task.id).and_then(|entry| entry.watch.take());
+        self.cancels_ended(task.id, &outcome, effects);
         self.finish(task, outcome, watch, effects);
     }
 

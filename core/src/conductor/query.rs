@@ -27,13 +27,23 @@ impl Watchers {
             .or_insert(Tokens { first: token, more: Vec::new() });
     }
 
-    pub(super) fn remove(&mut self, id: TaskId, token: Token) {
-        let Some(mut tokens) = self.0.remove(&id) else { return };
-        let mut left =
-            std::iter::once(tokens.first).chain(tokens.more.drain(..)).filter(|other| *other != token);
-        if let Some(first) = left.next() {
-            let more = left.collect();
-            self.0.insert(id, Tokens { first, more });
+    /// Whether it still waited.
+    pub(super) fn remove(&mut self, id: TaskId, token: Token) -> bool {
+        let Some(Tokens { first, mut more }) = self.0.remove(&id) else { return false };
+        more.insert(0, first);
+        let Some(place) = more.iter().position(|other| *other == token) else {
+            self.put(id, more);
+            return false;
+        };
+        more.remove(place);
+        self.put(id, more);
+        true
+    }
+
+    fn put(&mut self, id: TaskId, tokens: Vec<Token>) {
+        let mut tokens = tokens.into_iter();
+        if let Some(first) = tokens.next() {
+            self.0.insert(id, Tokens { first, more: tokens.collect() });
         }
     }
 
@@ -68,8 +78,10 @@ impl Conductor {
             Some(Some(outcome)) => Answer::Outcome(*id, outcome),
             Some(None) => return,
         };
-        self.watchers.remove(*id, reply);
-        effects.push(Effect::Answer(reply, answer));
+        // Who was told while the question was on its way is not told again.
+        if self.watchers.remove(*id, reply) {
+            effects.push(Effect::Answer(reply, answer));
+        }
     }
 
     pub(super) fn get(&mut self, now: Now, id: TaskId, reply: Token, effects: &mut Vec<Effect>) {

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::admission::absolute;
 use super::asks::Purpose;
 use super::judge::{self, Case};
 use super::ledger::{After, Entry, Place};
-use super::{Conductor, Effect, Happened};
+use super::{Conductor, Effect, Happened, RescheduleResult};
 use crate::dispatch::{Ended, Outcome};
-use crate::id::{Epoch, TaskId, Token};
+use crate::id::{Epoch, TaskId};
 use crate::store::{NewRow, Request, Settle, Settled, Settlement};
 use crate::task::{Extras, Task};
 use crate::time::Now;
@@ -30,7 +31,7 @@ impl Conductor {
     pub(super) fn ended(&mut self, now: Now, Ended { dispatch, end }: Ended) {
         let retries = &self.settings.retry;
         let verdict = self.ledger.settling(dispatch.name(), |entry| {
-            let own = dispatch.task().retry;
+            let own = dispatch.task().retry.as_deref().copied();
             let retry = own.or_else(|| retries.get(&entry.pool).copied()).unwrap_or_default();
             let case = Case { dispatch: &dispatch, retry, setbacks: entry.setbacks, wish: entry.wish };
             judge::judge(now, &case, end)
@@ -54,7 +55,8 @@ impl Conductor {
         let follow_up = |(index, template): (usize, &Task)| {
             let id = task.id.derived(format!("{label} {epoch} {index}").as_bytes());
             let child = Task { id, ..template.clone() };
-            NewRow { due: self.due_at(now, child.due), expires: None, exempt: true, task: Arc::new(child) }
+            let expires = child.expires.map(|expires| absolute(now, expires));
+            NewRow { due: self.due_at(now, child.due), expires, exempt: true, task: Arc::new(child) }
         };
         tasks.iter().enumerate().map(follow_up).collect()
     }
@@ -75,18 +77,24 @@ impl Conductor {
             if *accepted {
                 self.recorded(now, *id, *epoch, effects);
             } else if let Some(entry) = self.ledger.settled(*id, *epoch) {
-                self.refused(now, *id, entry.watch, effects);
+                self.refused(now, &entry, effects);
             }
         }
     }
 
     /// Another owner's result stands; or ours was recorded, the answer lost, and the task is in another pass already.
-    fn refused(&mut self, now: Now, id: TaskId, watch: Option<Token>, effects: &mut Vec<Effect>) {
+    fn refused(&mut self, now: Now, entry: &Entry, effects: &mut Vec<Effect>) {
         self.outbox.stale += 1;
-        self.cancel_what_came_back(now, id, effects);
-        if let Some(watch) = watch {
-            self.watch(now, id, watch, effects);
+        self.came_back(now, &entry.live.task, effects);
+        if let Some(watch) = entry.watch {
+            self.watch(now, entry.live.task.id, watch, effects);
         }
+    }
+
+    /// A task went back to the board. Whoever wanted it at another time than it got was too late: it ran.
+    fn came_back(&mut self, now: Now, task: &Task, effects: &mut Vec<Effect>) {
+        self.answer_reschedules(task.id, RescheduleResult::Running, effects);
+        self.cancel_what_came_back(now, task, effects);
     }
 
     /// The end of this dispatch is on the board: now it is told.
@@ -105,10 +113,10 @@ impl Conductor {
                 self.cancels_ended(id, &outcome, effects);
                 self.finish(&live.task, outcome, watch, effects);
             }
-            After::Again(_) => self.cancel_what_came_back(now, id, effects),
+            After::Again(_) => self.came_back(now, &live.task, effects),
             After::Rescheduled => {
-                self.answer_reschedules(id, super::RescheduleResult::Done, effects);
-                self.cancel_what_came_back(now, id, effects);
+                self.answer_reschedules(id, RescheduleResult::Done, effects);
+                self.came_back(now, &live.task, effects);
             }
         }
     }

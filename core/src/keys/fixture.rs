@@ -1,4 +1,4 @@
-//! Dispatches with keys, for the tests of Blocker and InProgress.
+//! Dispatches for the tests of the stages and InProgress.
 
 use std::sync::Arc;
 

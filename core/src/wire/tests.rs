@@ -68,7 +68,7 @@ fn what_is_said_is_what_is_meant() {
         max: Duration::from_mins(1),
         jitter: 0.0,
     };
-    assert_eq!(task.retry, Some(retry));
+    assert_eq!(task.retry.as_deref(), Some(&retry));
     let extras = task.extras.unwrap();
     assert_eq!(extras.callbacks[0].body.text(), r#"{"task":"after"}"#);
     assert_eq!(extras.errbacks[0].due, Due::In(Duration::from_secs(1)));
@@ -93,7 +93,7 @@ fn what_is_not_said_comes_from_the_handlers_defaults() {
     let task =
         parse(r#"{"task":"t","timeout":1,"on_duplicate":"parallel","retry":{"backoff":{"jitter":1}}}"#);
     assert_eq!((task.timeout, task.key), (Some(Duration::from_secs(1)), None));
-    assert_eq!(task.retry, Some(Retry { max_attempts: 9, jitter: 1.0, ..Retry::default() }));
+    assert_eq!(task.retry.as_deref(), Some(&Retry { max_attempts: 9, jitter: 1.0, ..Retry::default() }));
 }
 
 /// P4.

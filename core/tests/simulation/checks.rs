@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use taskyard_core::conductor::SubmitRefusal;
-use taskyard_core::dispatch::Outcome;
+use taskyard_core::dispatch::{Dispatch, DispatchName, Order, Outcome};
 use taskyard_core::live::Live;
 use taskyard_core::store::Request;
 use taskyard_core::task::{Due, KeyLimits, Task};
@@ -21,6 +21,9 @@ pub(crate) struct Checks {
     settled: BTreeMap<(TaskId, u32), u64>,
     running: BTreeMap<TaskId, u32>,
     started: BTreeSet<(TaskId, u32)>,
+    orders: BTreeMap<DispatchName, Order>,
+    /// Questions at the edge that have no answer yet.
+    questions: BTreeMap<u64, &'static str>,
     latest_wall: Timestamp,
     /// How often the wall clock stepped, and how often it had when each task was submitted.
     steps: u64,
@@ -57,6 +60,35 @@ impl Checks {
         assert!(!self.refused.contains(&id), "{id} was refused and ended as {outcome:?}");
         let before = self.ended.insert(id, outcome);
         assert!(before.is_none(), "{id} ended twice, at first as {before:?}");
+    }
+
+    pub(crate) fn asked_at_edge(&mut self, token: u64, what: &'static str) {
+        self.questions.insert(token, what);
+    }
+
+    /// Each question has one answer.
+    pub(crate) fn answered(&mut self, token: u64) {
+        assert!(self.questions.remove(&token).is_some(), "an answer to a question that is not open: {token}");
+    }
+
+    pub(crate) fn all_answered(&self) -> bool {
+        self.questions.is_empty()
+    }
+
+    /// Without those who wait for tasks that a drain leaves behind.
+    pub(crate) fn answered_but_watches(&self) {
+        let open: Vec<_> = self.questions.values().filter(|what| **what != "watch").collect();
+        assert!(open.is_empty(), "no answer to {open:?}");
+    }
+
+    /// What enters the yard keeps its place in the order until a worker has it, whoever gives it back meanwhile.
+    pub(crate) fn dispatched(&mut self, dispatch: &Dispatch) {
+        self.orders.insert(dispatch.name(), dispatch.order);
+    }
+
+    pub(crate) fn handed(&self, dispatch: &Dispatch) {
+        let name = dispatch.name();
+        assert_eq!(self.orders.get(&name), Some(&dispatch.order), "{name:?} lost its place");
     }
 
     /// One settlement a dispatch: a repetition has the number of the first.

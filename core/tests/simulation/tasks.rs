@@ -41,7 +41,7 @@ pub(crate) fn draw(rng: &mut Rng, number: u64, wall: Timestamp) -> Arc<Task> {
         key: keyed.then_some(Key(u128::from(which))),
         limits: if keyed { POLICIES[which as usize] } else { KeyLimits::PARALLEL },
         priority: Priority::new(rng.below(10) as u8).unwrap(),
-        retry: rng.permille(700).then_some(retry),
+        retry: rng.permille(700).then(|| Box::new(retry)),
         extras: extras(rng, wall),
     })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use taskyard_core::blocker::Blocker;
 use taskyard_core::board::{self, Board};
 use taskyard_core::conductor::{self, Answer, Conductor, Submission};
-use taskyard_core::delayer::Delayer;
+use taskyard_core::delayer::{self, Delayer};
 use taskyard_core::id::{PoolId, WorkerId};
 use taskyard_core::in_progress::InProgress;
 use taskyard_core::live::LiveIndex;
@@ -78,6 +78,9 @@ pub(crate) struct World {
     next_token: u64,
     submissions: BTreeMap<u64, Vec<TaskId>>,
     drained: bool,
+    /// Until then the board takes no mail.
+    board_stalls: Option<Instant64>,
+    live_max: usize,
     steps: u64,
 }
 
@@ -107,6 +110,7 @@ impl World {
             live_max: 2 + rng.below(30) as usize,
             ..conductor::Settings::default()
         };
+        let live_max = settings.live_max;
         let faults = rng.permille(700);
         let now = Now { mono: Instant64(0), wall: Timestamp(1_700_000_000_000_000) };
         let mut world = Self {
@@ -130,6 +134,8 @@ impl World {
             next_token: 100,
             submissions: BTreeMap::new(),
             drained: false,
+            board_stalls: None,
+            live_max,
             steps: 0,
             rng,
         };
@@ -161,7 +167,8 @@ impl World {
     /// Faults stop, and everything must end.
     fn finish(&mut self) {
         self.stop_faults();
-        while self.busy() || !self.checks.all_ended() || self.board.unfinished() > 0 {
+        let at_rest = |world: &Self| world.checks.all_ended() && world.checks.all_answered();
+        while self.busy() || !at_rest(self) || self.board.unfinished() > 0 {
             self.step();
         }
         self.check_empty();
@@ -174,6 +181,7 @@ impl World {
         while !self.drained {
             self.step();
         }
+        self.checks.answered_but_watches();
         self.check_empty();
     }
 
@@ -228,8 +236,10 @@ impl World {
     fn step(&mut self) {
         self.steps += 1;
         assert!(self.steps < MAX_STEPS, "does not end: {}", self.where_all_is());
-        let ways: Vec<_> =
-            self.mail.iter().filter(|(_, queue)| !queue.is_empty()).map(|(way, _)| *way).collect();
+        let stalls = self.board_stalls.is_some_and(|until| self.now.mono < until);
+        let moves = |way: &(Role, Role)| !(stalls && way.1 == Role::Board);
+        let waiting = self.mail.iter().filter(|(way, queue)| !queue.is_empty() && moves(way));
+        let ways: Vec<_> = waiting.map(|(way, _)| *way).collect();
         if ways.is_empty() || self.rng.permille(30) {
             self.pass_time(ways.is_empty());
             return;
@@ -253,8 +263,12 @@ impl World {
         match mail {
             Mail::Conductor(event) => {
                 self.turn(Role::Conductor, |world, effects| world.conductor.turn(now, event, effects));
+                assert!(self.conductor.live() <= self.live_max, "more in the yard than may be");
             }
             Mail::Delayer(event) => {
+                if let delayer::Event::Dispatch(dispatch) = &event {
+                    self.checks.dispatched(dispatch);
+                }
                 self.turn(Role::Delayer, |world, effects| world.delayer.turn(now, event, effects));
             }
             Mail::Blocker(event) => {
@@ -266,9 +280,14 @@ impl World {
             Mail::Queuer(event) => {
                 self.turn(Role::Queuer, |world, effects| world.queuer.turn(now, event, effects));
             }
-            Mail::Pool(pool, event) => self.turn(Role::Pool(pool), |world, effects| {
-                world.pools[usize::from(pool.0)].turn(now, event, effects);
-            }),
+            Mail::Pool(pool, event) => {
+                if let pool::Event::Dispatch(dispatch) = &event {
+                    self.checks.handed(dispatch);
+                }
+                self.turn(Role::Pool(pool), |world, effects| {
+                    world.pools[usize::from(pool.0)].turn(now, event, effects);
+                });
+            }
             Mail::Board(ask) => {
                 self.checks.asked(ask.no, &ask.request);
                 let reply = line::answer(&mut self.board, &mut self.rng, self.faults, now, ask);
@@ -293,7 +312,25 @@ impl World {
     fn send<E: Into<Mail>>(&mut self, from: Role, effects: Vec<E>) {
         for effect in effects {
             let mail = effect.into();
+            self.look_at(&mail);
             self.mail.entry((from, addressee(&mail))).or_default().push_back(mail);
+        }
+    }
+
+    /// What must hold when a message is sent.
+    fn look_at(&mut self, mail: &Mail) {
+        match mail {
+            Mail::Conductor(conductor::Event::Missed(cancel)) => {
+                let id = cancel.id();
+                let held = [self.delayer.get(&id), self.blocker.get(&id)];
+                let overtaken = held.into_iter().flatten().any(|dispatch| dispatch.name() == cancel.name());
+                assert!(!overtaken, "a cancel overtook {:?}", cancel.name());
+            }
+            Mail::Answer(_, Answer::Outcome(id, outcome)) => {
+                let recorded = line::outcome(&mut self.board, self.now, *id);
+                assert_eq!(recorded.as_ref(), Some(outcome), "{id} is told otherwise than recorded");
+            }
+            _ => {}
         }
     }
 
@@ -303,7 +340,7 @@ impl World {
 
     fn answered(&mut self, token: u64, answer: Answer) {
         match answer {
-            Answer::Outcome(id, outcome) => self.checks.ended(id, outcome),
+            Answer::Outcome(id, outcome) if token == WATCH => self.checks.ended(id, outcome),
             Answer::Submitted(results) => {
                 let ids = self.submissions.remove(&token).expect("a submission is answered once");
                 assert_eq!(ids.len(), results.len());
@@ -314,7 +351,7 @@ impl World {
                 }
             }
             Answer::Drained { .. } => self.drained = true,
-            _ => {}
+            _ => self.checks.answered(token),
         }
     }
 
@@ -349,7 +386,9 @@ impl World {
             .acts
             .first_key_value()
             .map(|((at, _), _)| Duration::from_micros(at.since(self.now.mono).max(0) as u64));
-        let next = wake.into_iter().chain(act).min();
+        let stall = self.board_stalls.filter(|until| *until > self.now.mono);
+        let stall = stall.map(|until| Duration::from_micros(until.since(self.now.mono) as u64));
+        let next = wake.into_iter().chain(act).chain(stall).min();
         let span = match next {
             Some(next) if to_next => next,
             Some(next) => next.min(Duration::from_micros(self.rng.below(5_000))),
@@ -406,6 +445,12 @@ impl World {
         self.next_token
     }
 
+    fn question(&mut self, what: &'static str) -> u64 {
+        let token = self.token();
+        self.checks.asked_at_edge(token, what);
+        token
+    }
+
     fn submit(&mut self) {
         let count = (1 + self.rng.below(4)).min(self.left_to_submit);
         let mut batch = Vec::new();
@@ -426,11 +471,11 @@ impl World {
 
     /// Something from outside: a submit, a cancel, another due time, other bounds, a step of the clock.
     fn disturb(&mut self) {
-        match self.rng.below(12) {
+        match self.rng.below(14) {
             0..=5 => self.submit(),
             6 | 7 => {
                 let filter = Box::new(self.draw_filter());
-                let reply = self.token();
+                let reply = self.question("cancel");
                 self.tell(conductor::Event::Cancel { filter, reply });
             }
             8 => {
@@ -439,7 +484,7 @@ impl World {
                     let id = self.rng.pick(&ids);
                     self.checks.rescheduled(id);
                     let due = tasks::due(&mut self.rng, self.now.wall);
-                    let reply = self.token();
+                    let reply = self.question("reschedule");
                     self.tell(conductor::Event::Reschedule { id, due, reply });
                 }
             }
@@ -453,6 +498,18 @@ impl World {
                 let pool = PoolId(self.rng.below(self.pools.len() as u64) as u8);
                 let paused = self.rng.permille(300);
                 self.tell(conductor::Event::Pause { pool, paused });
+            }
+            11 => {
+                let ids = self.checks.submitted_ids();
+                if !ids.is_empty() {
+                    let id = self.rng.pick(&ids);
+                    let reply = self.question("watch");
+                    self.tell(conductor::Event::Watch { id, reply });
+                }
+            }
+            12 if self.faults => {
+                let span = Duration::from_millis(self.rng.below(12_000));
+                self.board_stalls = Some(self.now.mono + span);
             }
             _ => {
                 let step = self.rng.below(20_000_000) as i64 - 10_000_000;

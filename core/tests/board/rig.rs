@@ -1,0 +1,261 @@
+//! A store with clocks of its own, asked in the words of the scripts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use taskyard_core::board::Settings;
+use taskyard_core::dispatch::{Failure, Outcome, TaskError, Trash};
+use taskyard_core::id::PoolId;
+use taskyard_core::router::Router;
+use taskyard_core::store::{
+    Answer, Ask, Claimed, Counts, Filter, PoolRoom, Posted, Reply, Request, RescheduleAnswer, Room, RowState,
+    Settle, Settlement, TaskView,
+};
+use taskyard_core::task::{DueAt, Task};
+use taskyard_core::time::Instant64;
+use taskyard_core::{Machine, Now};
+
+use crate::task::{New, START, at, id};
+
+/// Takes `a.#`.
+pub(crate) const A: PoolId = PoolId(0);
+/// Takes `b.#`, and `a.shared` before A does.
+pub(crate) const B: PoolId = PoolId(1);
+
+/// No task at all.
+pub(crate) const NONE: [u64; 0] = [];
+
+pub(crate) struct Rig {
+    store: Box<dyn Machine<Event = Ask, Effect = Reply>>,
+    pub(crate) now: Now,
+    no: u64,
+    last: Option<Ask>,
+    /// What the last reply said beside its answer.
+    pub(crate) said: Option<Reply>,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    pub(crate) fn with(settings: Settings) -> Self {
+        let names = ["one", "two"].map(|name| name.parse().unwrap());
+        let mut router = Router::default();
+        router.bind(A, &["a.#".parse().unwrap()], Some(&names));
+        router.bind(B, &["b.#".parse().unwrap(), "a.shared".parse().unwrap()], Some(&names));
+        let now = Now { mono: Instant64(0), wall: START };
+        Self { store: crate::store(settings, router), now, no: 0, last: None, said: None }
+    }
+
+    pub(crate) fn pass(&mut self, ms: u64) -> &mut Self {
+        let span = Duration::from_millis(ms);
+        (self.now.mono, self.now.wall) = (self.now.mono + span, self.now.wall + span);
+        self
+    }
+
+    /// Asks under a new number; every request before it was answered.
+    pub(crate) fn ask(&mut self, request: Request) -> Answer {
+        self.no += 1;
+        self.last = Some(Ask { no: self.no, request: Arc::new(request), oldest_open: self.no });
+        self.repeat()
+    }
+
+    /// Asks the last question again, under its number.
+    pub(crate) fn repeat(&mut self) -> Answer {
+        let ask = self.last.clone().expect("something was asked");
+        self.ask_again(ask)
+    }
+
+    /// The last question, to be asked again later.
+    pub(crate) fn last(&self) -> Ask {
+        self.last.clone().expect("something was asked")
+    }
+
+    pub(crate) fn ask_again(&mut self, ask: Ask) -> Answer {
+        let no = ask.no;
+        let mut replies = Vec::new();
+        self.store.handle(self.now, ask, &mut replies);
+        self.store.check_invariants();
+        let mut reply = replies.pop().expect("each request has a reply");
+        assert!(replies.is_empty(), "one reply a request");
+        assert_eq!(reply.no, no);
+        let nothing = Ok(Answer::Learned);
+        let answer = std::mem::replace(&mut reply.answer, nothing).expect("the store is well");
+        self.said = Some(reply);
+        answer
+    }
+
+    pub(crate) fn said(&self) -> &Reply {
+        self.said.as_ref().expect("something was asked")
+    }
+
+    pub(crate) fn post<const N: usize>(&mut self, tasks: [New; N]) -> Vec<Posted> {
+        self.post_with(Room::default(), tasks)
+    }
+
+    /// Posts while an earlier question is open, as far as anybody knows.
+    pub(crate) fn post_while_open<const N: usize>(&mut self, oldest_open: u64, tasks: [New; N]) {
+        self.no += 1;
+        let rows = tasks.map(New::row).into();
+        let request = Arc::new(Request::Post { rows, room: Room::default() });
+        self.ask_again(Ask { no: self.no, request, oldest_open });
+    }
+
+    /// Posts, with room for claims in the same write.
+    pub(crate) fn post_with<const N: usize>(&mut self, room: Room, tasks: [New; N]) -> Vec<Posted> {
+        let rows = tasks.map(New::row).into();
+        posted(self.ask(Request::Post { rows, room }))
+    }
+
+    pub(crate) fn claim(&mut self, pool: PoolId, ready: usize) -> Vec<u64> {
+        ids(&self.claim_rows(pool, ready, 0))
+    }
+
+    pub(crate) fn claim_rows(&mut self, pool: PoolId, ready: usize, unjudged: usize) -> Vec<Claimed> {
+        claimed(self.ask(Request::Claim { pool, ready, unjudged })).0
+    }
+
+    /// Claims what is due before `before_ms`.
+    pub(crate) fn preload(&mut self, pool: PoolId, before_ms: u64, up_to: usize) -> Vec<u64> {
+        ids(&claimed(self.ask(Request::Preload { pool, before: at(before_ms), up_to })).0)
+    }
+
+    pub(crate) fn settle(&mut self, n: u64, epoch: u32, settle: Settle) -> bool {
+        self.settle_posting(n, epoch, settle, Vec::new())
+    }
+
+    pub(crate) fn settle_posting(&mut self, n: u64, epoch: u32, settle: Settle, posts: Vec<New>) -> bool {
+        let posts = posts.into_iter().map(New::row).collect();
+        let answer = self.ask(Request::Settle(vec![Settlement { id: id(n), epoch, settle, posts }]));
+        settled(&answer)
+    }
+
+    /// Tasks that expired.
+    pub(crate) fn promote(&mut self) -> Vec<u64> {
+        expired(self.ask(Request::Promote { up_to: 1_000 }))
+    }
+
+    /// Tasks that were cancelled, and those that had ended.
+    pub(crate) fn cancel(&mut self, filter: Filter) -> (Vec<u64>, Vec<u64>) {
+        cancelled(self.ask(Request::Cancel(filter)))
+    }
+
+    pub(crate) fn reschedule(&mut self, n: u64, ms: u64) -> RescheduleAnswer {
+        match self.ask(Request::Reschedule { id: id(n), due: DueAt::Wall(at(ms)) }) {
+            Answer::Rescheduled(answer) => answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn view(&mut self, n: u64) -> Option<TaskView> {
+        match self.ask(Request::Get(id(n))) {
+            Answer::Task(view) => view.map(|view| *view),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Where each of the tasks is.
+    pub(crate) fn states<const N: usize>(&mut self, tasks: [u64; N]) -> [RowState; N] {
+        tasks.map(|n| self.view(n).expect("the task is known").state)
+    }
+
+    pub(crate) fn outcome(&mut self, n: u64) -> Option<Outcome> {
+        self.view(n)?.outcome
+    }
+
+    pub(crate) fn list(&mut self, filter: Filter, after: u64, limit: usize) -> Vec<TaskView> {
+        match self.ask(Request::List { filter, after, limit }) {
+            Answer::Tasks(views) => views,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn counts(&mut self) -> Counts {
+        match self.ask(Request::Count) {
+            Answer::Counts(counts) => counts,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn learn(&mut self, pool: PoolId, name: &str) {
+        self.ask(Request::Learn { pool, names: vec![name.parse().unwrap()] });
+    }
+}
+
+/// Room in A for so many due rows and so many that are due within two seconds.
+pub(crate) fn room(ready: usize, near: usize) -> Room {
+    let pools = vec![PoolRoom { pool: A, ready, near }];
+    Room { pools, total: ready + near, before: at(2_000) }
+}
+
+pub(crate) fn posted(answer: Answer) -> Vec<Posted> {
+    match answer {
+        Answer::Posted(posted) => posted,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn claimed(answer: Answer) -> (Vec<Claimed>, Vec<u64>) {
+    match answer {
+        Answer::Claimed { rows, expired } => (rows, tasks(&expired)),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn expired(answer: Answer) -> Vec<u64> {
+    match answer {
+        Answer::Promoted { expired } => tasks(&expired),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn cancelled(answer: Answer) -> (Vec<u64>, Vec<u64>) {
+    match answer {
+        Answer::Cancelled { tasks: gone, ended } => {
+            (tasks(&gone), ended.into_iter().map(|id| id.0 as u64).collect())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn settled(answer: &Answer) -> bool {
+    match answer {
+        Answer::Settled(settled) => settled.iter().all(|settled| settled.accepted),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn tasks(tasks: &[Arc<Task>]) -> Vec<u64> {
+    tasks.iter().map(|task| task.id.0 as u64).collect()
+}
+
+pub(crate) fn ids(rows: &[Claimed]) -> Vec<u64> {
+    rows.iter().map(|row| row.task.id.0 as u64).collect()
+}
+
+pub(crate) fn only(ids: &[u64]) -> Filter {
+    Filter { ids: ids.iter().map(|n| id(*n)).collect(), ..Filter::default() }
+}
+
+pub(crate) fn done() -> Settle {
+    Settle::Done(Outcome::Succeeded("null".into()))
+}
+
+pub(crate) fn failure() -> Failure {
+    let (kind, message) = ("Broken".into(), "for a test".into());
+    Failure::Error(Box::new(TaskError { kind, message, trace: None, retry: true }))
+}
+
+pub(crate) fn retry(ms: u64) -> Settle {
+    Settle::Retry { due: at(ms), error: failure() }
+}
+
+/// Back to its place, due as it was.
+pub(crate) fn give_back() -> Settle {
+    Settle::GiveBack { due: DueAt::Now, setback: false, renew: false }
+}
+
+pub(crate) fn trash() -> Settle {
+    Settle::Trash(Outcome::Trashed(Trash::Refused(failure())))
+}

@@ -1,0 +1,95 @@
+//! Tasks as the scripts say them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use taskyard_core::TaskId;
+use taskyard_core::names::Lane;
+use taskyard_core::store::NewRow;
+use taskyard_core::task::{Body, Due, DueAt, Key, KeyLimits, Priority, Task};
+use taskyard_core::time::{Instant64, Timestamp};
+
+/// When each script starts, on the wall clock.
+pub(crate) const START: Timestamp = Timestamp(1_700_000_000_000_000);
+
+/// So many milliseconds after the start of the script.
+pub(crate) fn at(ms: u64) -> Timestamp {
+    START + Duration::from_millis(ms)
+}
+
+/// The id of task `n`.
+pub(crate) fn id(n: u64) -> TaskId {
+    TaskId(n.into())
+}
+
+/// A task to post.
+#[derive(Clone)]
+pub(crate) struct New {
+    task: Task,
+    due: DueAt,
+    expires: Option<Timestamp>,
+    exempt: bool,
+}
+
+/// Task `n`: due at once, in a lane that pool A takes.
+pub(crate) fn task(n: u64) -> New {
+    let lane = Lane { namespace: "a.x".parse().unwrap(), name: "one".parse().unwrap() };
+    let task = Task {
+        id: id(n),
+        lane: Arc::new(lane),
+        body: Body::new("{}".into(), 0..0, 0..0).unwrap(),
+        due: Due::Now,
+        expires: None,
+        timeout: None,
+        key: None,
+        limits: KeyLimits::PARALLEL,
+        priority: Priority::default(),
+        retry: None,
+        extras: None,
+    };
+    New { task, due: DueAt::Now, expires: None, exempt: false }
+}
+
+impl New {
+    pub(crate) fn due_at(self, ms: u64) -> Self {
+        Self { due: DueAt::Wall(at(ms)), ..self }
+    }
+
+    /// On the monotonic clock, which starts at 0 with the script.
+    pub(crate) fn due_in(self, ms: i64) -> Self {
+        Self { due: DueAt::Mono(Instant64(ms * 1_000)), ..self }
+    }
+
+    pub(crate) fn expires_at(self, ms: u64) -> Self {
+        Self { expires: Some(at(ms)), ..self }
+    }
+
+    pub(crate) fn priority(mut self, priority: u8) -> Self {
+        self.task.priority = Priority::new(priority).unwrap();
+        self
+    }
+
+    pub(crate) fn key(mut self, key: u128, limits: KeyLimits) -> Self {
+        (self.task.key, self.task.limits) = (Some(Key(key)), limits);
+        self
+    }
+
+    pub(crate) fn serial(self) -> Self {
+        self.key(7, KeyLimits::SERIAL)
+    }
+
+    pub(crate) fn lane(mut self, namespace: &str, name: &str) -> Self {
+        let (namespace, name) = (namespace.parse().unwrap(), name.parse().unwrap());
+        self.task.lane = Arc::new(Lane { namespace, name });
+        self
+    }
+
+    pub(crate) fn exempt(self) -> Self {
+        Self { exempt: true, ..self }
+    }
+
+    pub(crate) fn row(self) -> NewRow {
+        let Self { task, due, expires, exempt } = self;
+        NewRow { task: Arc::new(task), due, expires, exempt }
+    }
+}

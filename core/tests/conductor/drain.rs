@@ -1,0 +1,71 @@
+//! The end of a yard.
+
+use taskyard_core::conductor::{Answer, Effect, Event};
+use taskyard_core::dispatch::{End, Return};
+
+use crate::yard::{POOL, Yard, delayed, success, task};
+
+const ASK: u64 = 10;
+
+fn left(answer: Answer) -> Vec<u64> {
+    match answer {
+        Answer::Drained { left } => left.into_iter().map(|id| id.0 as u64).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// P18
+#[test]
+fn a_drain_ends_when_all_is_settled_and_lists_what_is_left() {
+    let mut yard = Yard::new(3);
+    yard.submit([task(1), task(2), delayed(3, 500), task(4), task(5), delayed(6, 60_000)]);
+    assert_eq!(yard.live(), [1, 2, 3, 4]);
+    yard.tell(Event::Drain { reply: ASK });
+    yard.tell(Event::Drain { reply: ASK + 1 });
+    assert!(matches!(yard.said[..], [Effect::Drain]), "one mark, whoever asks for it");
+    yard.end(3, End::Returned(Return::Drain));
+    yard.end(2, End::Returned(Return::Drain));
+    yard.end(4, End::Returned(Return::Drain));
+    yard.tell(Event::Drained(POOL));
+    assert!(yard.is_silent(ASK), "one still runs");
+    yard.end(1, success());
+    assert_eq!(left(yard.answer(ASK)), [2, 3, 4, 5, 6], "in order of arrival");
+    assert_eq!(left(yard.answer(ASK + 1)), [2, 3, 4, 5, 6]);
+    yard.tell(Event::Drain { reply: ASK });
+    assert_eq!(left(yard.answer(ASK)).len(), 5, "and again to whoever asks later");
+}
+
+/// D18
+#[test]
+fn nothing_starts_once_the_yard_drains() {
+    let mut yard = Yard::new(2);
+    yard.submit([delayed(1, 60_000), task(2)]);
+    yard.tell(Event::Drain { reply: ASK });
+    yard.end(2, End::Returned(Return::Drain));
+    yard.pass(60_000);
+    assert!(yard.live().is_empty());
+    yard.tell(Event::Drained(POOL));
+    assert_eq!(left(yard.answer(ASK)), [1, 2]);
+}
+
+#[test]
+fn what_a_late_answer_brings_goes_back_at_once() {
+    let mut yard = Yard::new(0);
+    yard.submit([task(1)]);
+    yard.board_is_up = false;
+    yard.tell(Event::Capacity { pool: POOL, slots: 1 });
+    yard.tell(Event::Drain { reply: ASK });
+    yard.tell(Event::Drained(POOL));
+    while yard.answer_one() {}
+    assert!(yard.live().is_empty());
+    assert_eq!(left(yard.answer(ASK)), [1]);
+}
+
+#[test]
+fn a_second_signal_reaches_every_pool() {
+    let mut yard = Yard::new(1);
+    yard.tell(Event::Drain { reply: ASK });
+    yard.tell(Event::Force);
+    assert!(matches!(yard.said[..], [Effect::Drain, Effect::Force(POOL)]));
+    assert!(yard.is_silent(ASK), "until the pool says that it is gone");
+}

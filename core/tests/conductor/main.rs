@@ -1,0 +1,9 @@
+//! The Conductor with a memory board, by small scripts: the test is the edge, the stages and the pool.
+
+mod admission;
+mod cancel;
+mod claims;
+mod drain;
+mod end;
+mod store;
+mod yard;

@@ -1,0 +1,28 @@
+//! The scenarios, black-box over the facade: real processes and real time wherever the behaviour is about them.
+
+mod cancel;
+#[path = "../common/mod.rs"]
+mod common;
+mod coverage;
+mod crashes;
+mod delays;
+mod drain;
+mod duplicates;
+mod foreign;
+mod gate;
+mod handlers;
+mod keys;
+#[path = "../common/os.rs"]
+mod os;
+mod payloads;
+mod rig;
+mod routing;
+mod scaling;
+mod starts;
+mod timeouts;
+
+/// What a worker process of these tests runs instead of its `main`; an ordinary test run finds nothing to do here.
+#[test]
+fn worker_entry() {
+    taskyard::worker::run_if_worker(&handlers::registry());
+}
