@@ -21,7 +21,8 @@ const NEWS_KEPT: usize = 4_096;
 /// Who waits for what.
 pub(crate) struct Desk {
     waiters: Mutex<Waiters>,
-    news: broadcast::Sender<Happened>,
+    /// `None` once the yard has ended.
+    news: Mutex<Option<broadcast::Sender<Happened>>>,
     guardian: Guardian,
 }
 
@@ -47,7 +48,8 @@ enum Delivery {
 
 impl Desk {
     pub(crate) fn new(guardian: Guardian) -> Self {
-        Self { waiters: Mutex::default(), news: broadcast::Sender::new(NEWS_KEPT), guardian }
+        let news = Mutex::new(Some(broadcast::Sender::new(NEWS_KEPT)));
+        Self { waiters: Mutex::default(), news, guardian }
     }
 
     /// Somebody waits for an answer, or for one task's outcome.
@@ -70,14 +72,18 @@ impl Desk {
         self.lock().count_down(token, refused);
     }
 
-    /// What this one waits for will not come.
-    pub(crate) fn give_up(&self, token: Token) {
+    fn give_up(&self, token: Token) {
         self.lock().waiting.remove(&token);
     }
 
-    /// What happens from now on.
+    /// Somebody waits until this is dropped, and does not wait any more then.
+    pub(crate) fn patience(&self, token: Token) -> Patience<'_> {
+        Patience { desk: self, token }
+    }
+
+    /// What happens from now on until the yard ends.
     pub(crate) fn observe(&self) -> broadcast::Receiver<Happened> {
-        self.news.subscribe()
+        self.news().as_ref().map_or_else(|| broadcast::channel(1).1, broadcast::Sender::subscribe)
     }
 
     /// Why the yard is down; for whoever was sent away.
@@ -92,6 +98,7 @@ impl Desk {
         let gone = std::mem::take(&mut waiters.waiting);
         drop(waiters);
         drop(gone);
+        drop(self.news().take());
     }
 
     fn enter(&self, waiter: Waiter) -> Result<Token, YardDown> {
@@ -108,6 +115,10 @@ impl Desk {
 
     fn lock(&self) -> MutexGuard<'_, Waiters> {
         self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn news(&self) -> MutexGuard<'_, Option<broadcast::Sender<Happened>>> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -164,10 +175,45 @@ impl Edge for Desk {
     }
 
     fn tell(&self, news: Vec<Happened>) {
-        if self.news.receiver_count() > 0 {
+        if let Some(sender) = self.news().as_ref().filter(|sender| sender.receiver_count() > 0) {
             for happened in news {
-                drop(self.news.send(happened));
+                drop(sender.send(happened));
             }
         }
+    }
+}
+
+/// Somebody's waiting. A question that is dropped must not keep its place: it may be asked again and again.
+pub(crate) struct Patience<'a> {
+    desk: &'a Desk,
+    token: Token,
+}
+
+impl Patience<'_> {
+    /// Somebody else goes on waiting.
+    pub(crate) fn hand_over(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Patience<'_> {
+    fn drop(&mut self) {
+        self.desk.give_up(self.token);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_stops_waiting_is_forgotten() {
+        let desk = Desk::new(Guardian::default());
+        let (token, _answer) = desk.await_one().unwrap();
+        drop(desk.patience(token));
+        assert!(desk.lock().waiting.is_empty());
+        let (token, _answer) = desk.await_one().unwrap();
+        desk.patience(token).hand_over();
+        assert_eq!(desk.lock().waiting.len(), 1);
     }
 }

@@ -134,6 +134,9 @@ pub enum ScaleError {
     /// No pool has this name.
     #[error("there is no pool {0:?}")]
     UnknownPool(String),
+    /// The yard ended.
+    #[error(transparent)]
+    Down(#[from] YardDown),
     /// `min` and `max` contradict each other.
     #[error("a pool needs min <= max and max >= 1, not min {min} and max {max}")]
     BadBounds {

@@ -7,19 +7,24 @@ use taskyard_actors::{Launcher, Link, Reports};
 use taskyard_core::id::WorkerId;
 
 use crate::context::Calls;
-use crate::local::Crew;
+use crate::local::{Crew, Threads};
 use crate::registry::{Options, Registry};
+
+/// One that works and those that a handler blocks.
+const THREADS_MAX: usize = 5;
 
 /// Launches the worker of an inline pool (such a pool has one).
 ///
 /// Tasks that were told to end are dropped at SIGTERM's place in the kill ladder, all tasks at SIGKILL's. A handler that
-/// blocks its thread defeats both, until it returns.
+/// blocks its thread defeats the first, and may overlap its retry after the second: its thread is left behind and replaced,
+/// up to four times; with more of them the pool can't start a worker until one comes back.
 pub struct InlineLauncher(Crew);
 
 impl InlineLauncher {
     /// A worker that runs tasks of `registry`, up to `options.concurrency` at once.
     pub fn new(registry: Registry, options: Options, calls: Arc<dyn Calls>) -> Self {
-        Self(Crew { registry, calls, options, droppable: true, in_flight: None })
+        let threads = Threads::at_most(THREADS_MAX);
+        Self(Crew { registry, calls, options, droppable: true, in_flight: None, threads })
     }
 
     /// Its workers count as mail in flight while they work.

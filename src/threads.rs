@@ -7,7 +7,7 @@ use taskyard_actors::{Launcher, Link, Reports};
 use taskyard_core::id::WorkerId;
 
 use crate::context::Calls;
-use crate::local::Crew;
+use crate::local::{Crew, Threads};
 use crate::registry::{Options, Registry};
 
 /// Launches the workers of a blocking pool.
@@ -19,7 +19,9 @@ impl BlockingLauncher {
     /// Workers that run tasks of `registry` one at a time, and may hold `ahead` more.
     pub fn new(registry: Registry, ahead: u32, calls: Arc<dyn Calls>) -> Self {
         let options = Options { concurrency: 1, ahead };
-        Self(Crew { registry, calls, options, droppable: false, in_flight: None })
+        // The pool counts those that are stuck.
+        let threads = Threads::at_most(usize::MAX);
+        Self(Crew { registry, calls, options, droppable: false, in_flight: None, threads })
     }
 
     /// Its workers count as mail in flight while they work.

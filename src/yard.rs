@@ -116,14 +116,12 @@ impl Yard {
             Ok(waiting) => waiting,
             Err(down) => return Err(SubmitError { task, why: AskError::Down(down).into() }),
         };
+        let patience = self.0.desk.patience(watch);
         let mut answers = self.enter(vec![Arc::clone(&task)], Some(watch), false).await;
-        match answers.pop().unwrap_or(Err(SubmitError { task, why: AskError::Confused.into() })) {
-            Ok(accepted) => Ok(TaskHandle::new(self.clone(), accepted, outcome)),
-            Err(refused) => {
-                self.0.desk.give_up(watch);
-                Err(refused)
-            }
-        }
+        let answer = answers.pop().unwrap_or(Err(SubmitError { task, why: AskError::Confused.into() }));
+        let accepted = answer?;
+        patience.hand_over();
+        Ok(TaskHandle::new(self.clone(), accepted, outcome))
     }
 
     /// Submits tasks together, which costs far less than one by one. Returns once they are committed to the board.
@@ -137,7 +135,9 @@ impl Yard {
                 return Submitted { answers, batch: BatchHandle::empty(self.clone()) };
             }
         };
+        let patience = self.0.desk.patience(watch);
         let answers = self.enter(tasks, Some(watch), false).await;
+        patience.hand_over();
         let ids: Arc<[TaskId]> = answers.iter().flatten().map(|accepted| accepted.id).collect();
         self.0.desk.expect_fewer(watch, answers.len() - ids.len());
         Submitted { answers, batch: BatchHandle::new(self.clone(), ids, ended) }
@@ -286,7 +286,7 @@ impl Yard {
     }
 
     /// What happens to tasks from now on, if the yard was built [observed](crate::Builder::observed); else nothing. An
-    /// observer that falls some thousand behind misses the oldest, and is told how many.
+    /// observer that falls some thousand behind misses the oldest, and is told how many. The news end with the yard.
     pub fn observe(&self) -> broadcast::Receiver<Happened> {
         self.0.desk.observe()
     }
@@ -305,6 +305,9 @@ impl Yard {
     }
 
     fn pool(&self, name: &str) -> Result<PoolId, ScaleError> {
+        if self.0.guardian.reason().is_some() {
+            return Err(self.down().into());
+        }
         let index = self.0.pools.iter().position(|pool| pool == name);
         let index = index.ok_or_else(|| ScaleError::UnknownPool(name.into()))?;
         Ok(PoolId(index as u8))
@@ -331,6 +334,7 @@ impl Yard {
 
     async fn ask(&self, question: impl FnOnce(Token) -> Event) -> Result<Answer, AskError> {
         let (token, answer) = self.0.desk.await_one()?;
+        let _patience = self.0.desk.patience(token);
         self.0.conductor.put([question(token)]);
         answer.await.map_err(|_| self.down().into())
     }

@@ -165,6 +165,16 @@ async fn an_observed_yard_says_what_happens() {
     }
 }
 
+/// Seen: whoever observed a yard and held a handle to it waited for ever.
+#[tokio::test]
+async fn the_news_end_with_the_yard() {
+    let yard = Yard::builder().pool(pool(&instant())).observed().start().expect("starts");
+    let mut news = yard.observe();
+    soon(yard.drain()).await.expect("drained");
+    while soon(news.recv()).await.is_ok() {}
+    assert!(soon(yard.observe().recv()).await.is_err(), "and who comes late is told at once");
+}
+
 /// P18: what runs finishes, what waits is listed by id.
 #[tokio::test]
 async fn a_drain_finishes_what_runs_lists_what_waits_and_ends_the_yard() {
@@ -200,6 +210,7 @@ async fn a_yard_that_is_down_says_so_to_everybody() {
 
     let down = AskError::Down(YardDown { why: Closed::Drained });
     assert_eq!(soon(yard.counts()).await, Err(down.clone()));
+    assert!(matches!(yard.scale("all", 1, 1), Err(ScaleError::Down(_))));
     let refused = soon(yard.submit_task(Arc::new(task()))).await.expect_err("down");
     assert_eq!(refused.why, NotTaken::Unanswered(down));
     let submitted = soon(yard.submit_tasks(tasks(2))).await;

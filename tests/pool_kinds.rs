@@ -5,7 +5,9 @@ mod common;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::handlers::{Die, Echo, Fail, Hang, News, Panic, Parent, Snooze, Testament, attempts, registry};
+use common::handlers::{
+    Die, Echo, Fail, Gorge, Hang, News, Panic, Parent, Snooze, Stubborn, Testament, attempts, registry,
+};
 use common::soon;
 use taskyard::core::conductor::CancelAnswer;
 use taskyard::core::dispatch::{Failure, Outcome, Trash};
@@ -27,12 +29,18 @@ enum Kind {
 
 fn yard(kind: Kind) -> Yard {
     let pool = match kind {
-        Kind::Process => {
-            Pool::process("all").workers(1..=2).worker_args(["--exact", "worker_entry", "--nocapture"])
-        }
+        Kind::Process => processes(),
         Kind::Blocking => Pool::blocking("all").workers(1..=2),
         Kind::Inline => Pool::inline("all"),
     };
+    with(pool)
+}
+
+fn processes() -> Pool {
+    Pool::process("all").workers(1..=2).worker_args(["--exact", "worker_entry", "--nocapture"])
+}
+
+fn with(pool: Pool) -> Yard {
     // The registry after the pool: the order does not matter.
     let builder = Yard::builder().pool(pool.pattern("test.#").retry(attempts(3)));
     builder.registry(registry()).observed().start().expect("starts")
@@ -179,6 +187,56 @@ async fn a_task_that_takes_its_process_with_it_is_lost_and_tried_again() {
     let failed = soon(task.outcome()).await.expect_err("lost");
     let Some(Failure::Lost(loss)) = failed.last_failure() else { panic!("{failed:?}") };
     assert_eq!(loss.status, "exit status 3");
+}
+
+/// P7: a task that hears nothing and whose process ignores SIGTERM ends all the same, and its slot comes back.
+#[tokio::test]
+async fn a_process_that_ignores_everything_is_killed() {
+    let rung = Duration::from_millis(100);
+    let yard = with(processes().workers(1..=1).grace(rung).kill_after(rung));
+    let late = yard.submit(Stubborn).timeout(rung).retry(attempts(1));
+    let failed = soon(soon(late).await.expect("taken").outcome()).await.expect_err("fails");
+    assert_eq!(failed.last_failure(), Some(&Failure::TimedOut), "{failed:?}");
+
+    let mut task = soon(yard.submit(Stubborn)).await.expect("taken");
+    while yard.live(task.id()).is_none_or(|live| live.running().is_none()) {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(soon(task.cancel()).await, Ok(CancelAnswer::Running));
+    assert!(matches!(soon(task.outcome()).await, Err(TaskFailed::Cancelled)));
+    let mut next = soon(yard.submit(Echo("next".into()))).await.expect("taken");
+    assert_eq!(soon(next.outcome()).await.expect("runs"), "next");
+}
+
+/// Too much memory costs the task its worker, and says so.
+#[tokio::test]
+async fn a_worker_that_takes_too_much_memory_is_killed_while_it_is_busy() {
+    let yard = with(processes().memory_limit(100 << 20));
+    let gorge = yard.submit(Gorge { bytes: 200 << 20 }).retry(attempts(1));
+    let failed = soon(soon(gorge).await.expect("taken").outcome()).await.expect_err("lost");
+    let Some(Failure::Lost(loss)) = failed.last_failure() else { panic!("{failed:?}") };
+    assert!(loss.status.starts_with("memory limit of 104857600 bytes exceeded"), "{loss:?}");
+}
+
+/// A pool whose workers die at start is told of, and harms no other.
+#[tokio::test]
+async fn a_pool_that_can_not_start_leaves_the_others_alone() {
+    let broken = Pool::command("broken", "false", [""; 0]).pattern("broken.#").workers(1..=2).worker_args([
+        "--exact",
+        "worker_entry",
+        "--nocapture",
+    ]);
+    let builder = Yard::builder().pool(broken).pool(processes().pattern("test.#"));
+    let yard = builder.registry(registry()).start().expect("starts");
+    loop {
+        let pools = soon(yard.pools()).await.expect("up");
+        let mut task = soon(yard.submit(Echo("here".into()))).await.expect("taken");
+        assert_eq!(soon(task.outcome()).await.expect("runs"), "here");
+        if pools[0].1.degraded {
+            assert!(!pools[1].1.degraded);
+            return;
+        }
+    }
 }
 
 /// A program that forgets to be a worker says what it forgot, and starts no yard in a worker's place.

@@ -70,7 +70,7 @@ impl Command {
     fn spawn(&self) -> Result<Child, HandlerError> {
         let mut command = bound::command(&self.program);
         command.args(&self.arguments).envs(&self.environment);
-        for own in ["TASKYARD_WORKER", "TASKYARD_SHIM", "TASKYARD_FD"] {
+        for own in ["TASKYARD_SHIM", "TASKYARD_FD"] {
             command.env_remove(own);
         }
         if let Some(directory) = &self.directory {

@@ -156,6 +156,13 @@ impl LocalLink {
             self.desk.cancel(id, reason);
         }
     }
+
+    /// What still runs here by now blocks its thread and may do so for ever: its end is not waited for. What does not
+    /// block is dropped at once.
+    fn kill(&self) {
+        self.desk.kill();
+        self.reports.send(Report::Exited { status: "killed".into(), output: String::new() });
+    }
 }
 
 impl Link for LocalLink {
@@ -170,7 +177,7 @@ impl Link for LocalLink {
             Command::Recall { id } if self.desk.remove(id) => self.reports.send(Report::Returned { id }),
             Command::Stop => self.desk.order(|orders| orders.stop = true),
             Command::Signal(Signal::Term) if self.droppable => self.desk.drop_told(),
-            Command::Signal(Signal::Kill) if self.droppable => self.desk.kill(),
+            Command::Signal(Signal::Kill) if self.droppable => self.kill(),
             Command::Recall { .. } | Command::Signal(_) | Command::Launch | Command::Run { .. } => {}
         }
     }

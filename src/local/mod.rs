@@ -28,6 +28,26 @@ pub(crate) struct Crew {
     pub(crate) droppable: bool,
     /// Counts the work of a worker as mail, for tests.
     pub(crate) in_flight: Option<InFlight>,
+    /// How many threads there may be, those included whose end is not waited for.
+    pub(crate) threads: Threads,
+}
+
+/// The threads of a pool's workers: each has a clone of this, and the pool one more.
+#[derive(Clone)]
+pub(crate) struct Threads {
+    max: usize,
+    alive: Arc<()>,
+}
+
+impl Threads {
+    /// At most so many.
+    pub(crate) fn at_most(max: usize) -> Self {
+        Self { max, alive: Arc::default() }
+    }
+
+    fn are_too_many(&self) -> bool {
+        Arc::strong_count(&self.alive) > self.max
+    }
 }
 
 /// The way to break a worker from outside; for tests.
@@ -51,6 +71,12 @@ impl Crew {
     /// Starts a worker that can be broken.
     pub(crate) fn start_breakable(&self, name: &str, reports: Reports) -> (Box<dyn Link>, Breaker) {
         let desk = Arc::new(Desk::default());
+        if self.threads.are_too_many() {
+            let why =
+                format!("{} threads are blocked by handlers, which must not block here", self.threads.max);
+            reports.send(Report::Exited { status: could_not_start(&why), output: String::new() });
+            return self.linked(desk, reports);
+        }
         let (crew, at, told) = (self.clone(), Arc::clone(&desk), reports.clone());
         let counted = self.in_flight.clone().map(|in_flight| (in_flight.launch(), in_flight));
         let started = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -61,12 +87,16 @@ impl Crew {
         if let Err(error) = started {
             reports.send(Report::Exited { status: could_not_start(&error), output: String::new() });
         }
+        self.linked(desk, reports)
+    }
+
+    fn linked(&self, desk: Arc<Desk>, reports: Reports) -> (Box<dyn Link>, Breaker) {
         let breaker = Breaker(Arc::clone(&desk), reports.clone());
         (Box::new(LocalLink::new(desk, reports, self.droppable)), breaker)
     }
 }
 
-fn could_not_start(error: &std::io::Error) -> String {
+fn could_not_start(error: &impl std::fmt::Display) -> String {
     format!("could not be started: {error}")
 }
 

@@ -47,8 +47,16 @@ fn registry() -> Registry {
             registry.register_fn("for_ever", |_, _, _| std::future::pending::<Result<(), _>>())
         })
         .and_then(|registry| registry.register_fn("block", |_, _, cx| async move { block(&cx) }))
+        .and_then(|registry| registry.register_fn("park", |_, _, cx| async move { park(&cx) }))
         .and_then(|registry| registry.register_fn("panic", |_, _, _| async { panics() }));
     registry.unwrap()
+}
+
+fn park(cx: &crate::context::Context) -> Result<(), HandlerError> {
+    cx.progress(0.5, "parked");
+    loop {
+        std::thread::park();
+    }
 }
 
 fn panics() -> Result<(), HandlerError> {
@@ -70,7 +78,9 @@ fn block(cx: &crate::context::Context) -> Result<&'static str, HandlerError> {
 fn rig(droppable: bool, concurrency: u32, ahead: u32) -> Rig {
     let (sender, reports) = channel();
     let options = Options { concurrency, ahead };
-    let crew = Crew { registry: registry(), calls: Arc::new(NoCalls), options, droppable, in_flight: None };
+    let threads = Threads::at_most(usize::MAX);
+    let (registry, calls) = (registry(), Arc::new(NoCalls));
+    let crew = Crew { registry, calls, options, droppable, in_flight: None, threads };
     let link = crew.start("t-1", Reports::new(move |reports| drop(sender.send(reports))));
     let mut rig = Rig { link, reports, kept: std::collections::VecDeque::new() };
     assert!(matches!(rig.next(), Report::Ready { .. }));
@@ -188,4 +198,35 @@ fn a_worker_whose_link_is_gone_ends() {
     let Rig { link, reports, .. } = rig(true, 1, 0);
     drop(link);
     assert!(matches!(reports.recv_timeout(Duration::from_secs(20)).unwrap()[..], [Report::Exited { .. }]));
+}
+
+/// Seen: an inline pool whose handler blocked for ever never ended, and neither did a drain.
+#[test]
+fn a_kill_does_not_wait_for_a_handler_that_blocks() {
+    let mut rig = rig(true, 1, 0);
+    let live = rig.run(1, "park");
+    while live.progress().is_none() {
+        std::thread::yield_now();
+    }
+    rig.link.tell(Command::Signal(Signal::Kill));
+    assert!(matches!(rig.next(), Report::Exited { .. }));
+}
+
+#[test]
+fn threads_that_are_left_behind_are_bounded() {
+    let options = Options { concurrency: 1, ahead: 0 };
+    let (registry, calls, threads) = (registry(), Arc::new(NoCalls), Threads::at_most(1));
+    let crew = Crew { registry, calls, options, droppable: true, in_flight: None, threads };
+    let (sender, reports) = channel();
+    let start = || {
+        let sender = sender.clone();
+        crew.start("t-1", Reports::new(move |reports| drop(sender.send(reports))))
+    };
+    let next = || reports.recv_timeout(Duration::from_secs(20)).unwrap().pop().unwrap();
+    let first = start();
+    assert!(matches!(next(), Report::Ready { .. }));
+    drop(start());
+    assert!(matches!(next(), Report::Exited { status, .. } if status.contains("1 threads are blocked")));
+    drop(first);
+    assert!(matches!(next(), Report::Exited { .. }));
 }

@@ -203,11 +203,16 @@ impl Attendant {
     }
 }
 
+/// The process is reaped by now or, if the yard ends, soon: nobody may signal its number any more.
+impl Drop for Attendant {
+    fn drop(&mut self) {
+        self.shared.died();
+    }
+}
+
 impl Charge {
-    fn adopt(Spawned { mut child, socket }: Spawned) -> io::Result<Self> {
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        // From here on an error kills the process: its leader is dropped.
-        let leader = Leader::new(child);
+    /// An error kills the process: its leader is dropped.
+    fn adopt(Spawned { leader, stdout, stderr, socket }: Spawned) -> io::Result<Self> {
         Ok(Self {
             death: Death::of(leader.pid())?,
             leader,

@@ -12,6 +12,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::oneshot;
 
 /// A child process that was not reaped. Dropping it kills the group.
+#[derive(Debug)]
 pub(super) struct Leader {
     child: Option<Child>,
     pid: Pid,

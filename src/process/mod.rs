@@ -84,17 +84,13 @@ impl ProcessSettings {
     /// What starts a worker. A foreign command is started through a shim: this binary, which then becomes it.
     fn command(&self) -> Command {
         let mut command = Command::new(OWN_BINARY);
+        // This process may be another yard's worker: what that one was told is not for ours.
+        command.env_remove("TASKYARD_CONCURRENCY").env_remove("TASKYARD_AHEAD");
         command.args(&self.worker_args).envs(self.env.iter().map(|(name, value)| (name, value)));
         command.env("TASKYARD_FD", "0");
         let mut shim = Shim { parent: std::process::id(), limits: self.limits, exec: Vec::new() };
-        match &self.program {
-            Program::OwnBinary => {
-                command.env("TASKYARD_WORKER", "1");
-            }
-            Program::Command { program, args } => {
-                command.env_remove("TASKYARD_WORKER");
-                shim.exec = std::iter::once(program).chain(args).cloned().collect();
-            }
+        if let Program::Command { program, args } = &self.program {
+            shim.exec = std::iter::once(program).chain(args).cloned().collect();
         }
         command.env(shim::VARIABLE, shim.to_text());
         if let Some(Options { concurrency, ahead }) = self.options {
@@ -137,5 +133,23 @@ impl Launcher for ProcessLauncher {
         };
         tokio::task::spawn_local(attendant.attend(spawned));
         Box::new(ProcessLink(shared))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_hears_how_to_take_tasks_from_its_own_yard_alone() {
+        let mut settings = ProcessSettings::new("p", Program::OwnBinary);
+        let said = |settings: &ProcessSettings| {
+            let command = settings.command();
+            let mut all = command.get_envs().filter(|(name, _)| *name == "TASKYARD_CONCURRENCY");
+            all.next().map(|(_, value)| value.map(ToOwned::to_owned))
+        };
+        assert_eq!(said(&settings), Some(None), "not this process's own");
+        settings.options = Some(Options { concurrency: 3, ahead: 0 });
+        assert_eq!(said(&settings), Some(Some("3".into())));
     }
 }

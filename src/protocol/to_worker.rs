@@ -207,6 +207,10 @@ pub(crate) fn stop(out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use taskyard_core::task::{Extras, Task};
+
     use super::*;
     use crate::local::tests::live;
 
@@ -225,6 +229,20 @@ mod tests {
         assert_eq!(read.args, "[1,  {\"a\": \"\\n😀\\u0000\"}]");
         assert_eq!(read.kwargs, "{  }");
         assert_eq!(read.timeout, Some(Duration::from_millis(2500)));
+    }
+
+    #[test]
+    fn what_else_was_said_of_a_task_reaches_its_worker() {
+        let mut live = live(9, "make", "[]", "{}");
+        let mut task = Task::clone(&live.task);
+        let extras = Extras { bind: true, traceparent: Some("00-a-b-01".into()), ..Extras::default() };
+        task.extras = Some(Box::new(extras));
+        Arc::get_mut(&mut live).unwrap().task = Arc::new(task);
+        let mut out = Vec::new();
+        run(&mut out, &live, None);
+        assert!(String::from_utf8_lossy(&out).contains(r#","bind":true,"#));
+        let Ok(ToWorker::Run(read)) = ToWorker::parse(&out) else { panic!("not a run frame") };
+        assert_eq!(read.traceparent.as_deref(), Some("00-a-b-01"));
     }
 
     #[test]

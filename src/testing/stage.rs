@@ -9,7 +9,7 @@ use taskyard_actors::{Launcher, Link, Reports};
 use taskyard_core::id::WorkerId;
 
 use crate::context::Calls;
-use crate::local::{Breaker, Crew};
+use crate::local::{Breaker, Crew, Threads};
 use crate::registry::{Options, Registry};
 
 /// The way to break each worker, by its number.
@@ -42,7 +42,14 @@ impl Stage {
     ) -> Self {
         let options = Options { concurrency: 1, ahead: 0 };
         Self {
-            crew: Crew { registry, calls, options, droppable: true, in_flight: Some(in_flight) },
+            crew: Crew {
+                registry,
+                calls,
+                options,
+                droppable: true,
+                in_flight: Some(in_flight),
+                threads: Threads::at_most(usize::MAX),
+            },
             breakers,
         }
     }

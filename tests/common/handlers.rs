@@ -151,6 +151,40 @@ impl TaskHandler for Die {
     }
 }
 
+/// Ignores SIGTERM, submits an [`Echo`] of "deaf", and blocks for ever.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Stubborn;
+
+impl TaskHandler for Stubborn {
+    const NAME: &'static str = "test.stubborn";
+    type Output = ();
+
+    async fn run(self, cx: Context) -> Result<(), HandlerError> {
+        let _caught = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        cx.submit(Echo("deaf".into())).await?;
+        loop {
+            std::thread::park();
+        }
+    }
+}
+
+/// Takes so many bytes of memory and keeps them until it is told to end.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Gorge {
+    pub(crate) bytes: usize,
+}
+
+impl TaskHandler for Gorge {
+    const NAME: &'static str = "test.gorge";
+    type Output = ();
+
+    async fn run(self, cx: Context) -> Result<(), HandlerError> {
+        let memory = vec![1_u8; self.bytes];
+        cx.cancelled().await;
+        Err(HandlerError::new(memory.len()))
+    }
+}
+
 pub(crate) fn registry() -> Registry {
     fn all() -> Result<Registry, RegistryError> {
         let registry = Registry::new().register::<Echo>()?.register::<Fail>()?.register::<Panic>()?;
@@ -159,7 +193,9 @@ pub(crate) fn registry() -> Registry {
             .register::<Snooze>()?
             .register::<Parent>()?
             .register::<Testament>()?
-            .register::<Die>()
+            .register::<Die>()?
+            .register::<Stubborn>()?
+            .register::<Gorge>()
     }
     all().expect("names that differ")
 }
