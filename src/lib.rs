@@ -30,6 +30,7 @@ pub mod pool;
 pub mod process;
 pub mod producers;
 mod protocol;
+mod readiness;
 pub mod registry;
 pub mod schedule;
 pub mod service;

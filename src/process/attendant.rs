@@ -21,6 +21,7 @@ use super::conversation::{Asked, Conversation, Heard};
 use super::launcher_thread::{LauncherThread, Spawned};
 use super::link::Shared;
 use crate::context::Calls;
+use crate::readiness::forget_readiness;
 
 /// While so many calls of its handlers are being answered, nothing more is read from a worker.
 const CALLS_MAX: usize = 64;
@@ -94,7 +95,13 @@ impl Attendant {
                 () = charge.death.wait() => break,
                 _ = charge.socket.readable(), if reading => {
                     let socket = Rc::clone(&charge.socket);
-                    self.listen(&mut charge, |free| socket.try_read(free));
+                    self.listen(&mut charge, |free| {
+                        let count = socket.try_read(free)?;
+                        if count < free.len() {
+                            forget_readiness(&socket);
+                        }
+                        Ok(count)
+                    });
                 }
                 _ = charge.socket.writable(), if writing => self.shared.outbox.borrow_mut().flush(),
                 () = charge.stdout.readable() => drop(self.capture(&mut charge.stdout, &mut charge.tail, try_read)),

@@ -14,7 +14,9 @@ use tokio::task::LocalSet;
 use super::pulse::Pulse;
 use super::stand_in;
 use super::station::Station;
+use super::wire::Found;
 use crate::protocol::from_worker;
+use crate::readiness::forget_readiness;
 
 /// The exit status of a worker that does not understand its yard.
 const PROTOCOL_ERROR: i32 = 76;
@@ -94,7 +96,13 @@ async fn read(socket: &UnixStream, station: &Station) -> io::Result<bool> {
         match socket.try_io(Interest::READABLE, || station.read()) {
             // The stand-in was faster.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            read => return read,
+            Err(error) => return Err(error),
+            Ok(Found::End) => return Ok(false),
+            Ok(Found::Some) => return Ok(true),
+            Ok(Found::All) => {
+                forget_readiness(socket);
+                return Ok(true);
+            }
         }
     }
 }

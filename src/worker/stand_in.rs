@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::pulse::Pulse;
 use super::serve::leave;
 use super::station::Station;
+use super::wire::Found;
 
 /// Who makes no step for so long is stuck; and what was written down waits no longer than about this.
 const TICK: Duration = Duration::from_millis(1);
@@ -52,8 +53,8 @@ fn tick(station: &Station, pulse: &Pulse, seen: u64) -> io::Result<()> {
 
 fn take_in(station: &Station) -> io::Result<()> {
     match station.read() {
-        Ok(true) => station.taken_in.notify_one(),
-        Ok(false) => std::process::exit(0),
+        Ok(Found::End) => std::process::exit(0),
+        Ok(Found::All | Found::Some) => station.taken_in.notify_one(),
         // The other thread was faster.
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
         Err(error) => return Err(error),

@@ -15,7 +15,7 @@ use taskyard_core::worker::WorkerEnd;
 use tokio::sync::{Notify, oneshot};
 
 use super::table::{Job, Table};
-use super::wire::Wire;
+use super::wire::{Found, Wire};
 use crate::context::{CallError, Context, Host, Pass};
 use crate::protocol::to_worker::ToWorker;
 use crate::protocol::{FRAME_MAX, PROTOCOL, from_worker};
@@ -55,8 +55,8 @@ impl Station {
         self.wire.flush()
     }
 
-    /// Reads once and takes in what came. False at the end of the stream.
-    pub(super) fn read(&self) -> io::Result<bool> {
+    /// Reads once and takes in what came.
+    pub(super) fn read(&self) -> io::Result<Found> {
         self.wire.read(|frame| self.take_in(frame))
     }
 

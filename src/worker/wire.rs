@@ -14,6 +14,17 @@ use crate::protocol::{ENVELOPE, FRAME_MAX};
 /// Frames are written at the latest when so many bytes are kept.
 const KEPT_MAX: usize = 4 * 1024;
 
+/// What a read found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The end of the stream.
+    End,
+    /// All that was there.
+    All,
+    /// As much as fits; there may be more.
+    Some,
+}
+
 pub(super) struct Wire {
     socket: UnixStream,
     reader: Mutex<Lines>,
@@ -33,16 +44,23 @@ impl Wire {
         self.socket.try_clone()
     }
 
-    /// Reads once, if there is something, and hands over each whole frame. False at the end of the stream.
-    pub(super) fn read(&self, mut take_in: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<bool> {
+    /// Reads once, if there is something, and hands over each whole frame.
+    pub(super) fn read(&self, mut take_in: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<Found> {
         let mut lines = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.fill(|free| (&self.socket).read(free))? == 0 {
-            return Ok(false);
-        }
+        let mut room = 0;
+        let count = lines.fill(|free| {
+            room = free.len();
+            (&self.socket).read(free)
+        })?;
+        let found = match count {
+            0 => return Ok(Found::End),
+            _ if count < room => Found::All,
+            _ => Found::Some,
+        };
         loop {
             match lines.next() {
                 Ok(Some(frame)) => take_in(frame)?,
-                Ok(None) => return Ok(true),
+                Ok(None) => return Ok(found),
                 Err(_) => return Err(io::Error::other("a frame from the yard is too long")),
             }
         }
