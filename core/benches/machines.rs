@@ -82,7 +82,7 @@ fn main() {
     compare("parked on the board", 1_000, 1_000_000, |n, task| {
         task.due = Due::In(Duration::from_secs(1_000 + n % 100_000));
     });
-    compare("held by the Delayer", 1_000, 100_000, |n, task| {
+    compare("held by the Delayer", 1_000, 1_000_000, |n, task| {
         task.due = Due::In(Duration::from_millis(1_000 + n % 900));
     });
     compare("serial, each with a key of its own", 1_000, 100_000, |n, task| {

@@ -34,6 +34,10 @@ use cli::Cli;
 use drain::Signals;
 use live::Live;
 
+/// A task is made by one thread and freed by another: an allocator that is made for that is worth a fifth of the speed.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How the supervisor ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
