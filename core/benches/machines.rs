@@ -10,9 +10,19 @@ use std::time::{Duration, Instant};
 
 use local::{Local, lane, task};
 use taskyard_core::conductor::{Event, Submission};
-use taskyard_core::task::{Due, Key, KeyLimits, Task};
+use taskyard_core::delayer::{self, Delayer};
+use taskyard_core::dispatch::{Dispatch, Order};
+use taskyard_core::live::Live;
+use taskyard_core::task::{Due, DueAt, Key, KeyLimits, Task};
+use taskyard_core::time::{Instant64, Timestamp};
+use taskyard_core::{Machine as _, Now};
+
+/// As in the supervisor.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const BATCH: usize = 256;
+const PROBES: usize = 20 * BATCH;
 
 fn submission(tasks: Vec<Arc<Task>>) -> Event {
     Event::Submit(Submission { tasks, reply: 1, watch: Some(2), inside: false })
@@ -51,10 +61,48 @@ fn held(held: usize, probes: usize, change: impl Fn(u64, &mut Task)) -> f64 {
     start.elapsed().as_nanos() as f64 / probes as f64
 }
 
+/// Nanoseconds for the Delayer to take in a dispatch and to let it go, with `held` others held.
+fn delayer_alone(held: usize) -> f64 {
+    let lane = lane();
+    let mut delayer = Delayer::default();
+    let mut effects = Vec::new();
+    let dispatch = |n: u64, due: i64| {
+        let live = Arc::new(Live::new(task(&lane, n, |_| {}), n, Timestamp(0), 1, 1));
+        let order = Order { rank: 0, sequence: n };
+        delayer::Event::Dispatch(Box::new(Dispatch {
+            live,
+            order,
+            due: DueAt::Mono(Instant64(due)),
+            judged: false,
+        }))
+    };
+    let now = |mono| Now { mono: Instant64(mono), wall: Timestamp(0) };
+    for n in 0..held as u64 {
+        delayer.handle(
+            now(0),
+            dispatch(n, 1_000_000 + i64::try_from(n * 7_919 % 1_000_000).unwrap_or(0)),
+            &mut effects,
+        );
+    }
+    let probes: Vec<_> =
+        (0..PROBES as u64).map(|n| dispatch(held as u64 + n, 1 + (n as i64 % 1_000))).collect();
+    let start = Instant::now();
+    for probe in probes {
+        delayer.handle(now(0), probe, &mut effects);
+    }
+    delayer.wake(now(1_000), &mut effects);
+    let spent = start.elapsed();
+    assert_eq!(effects.len(), 2 * PROBES);
+    spent.as_nanos() as f64 / PROBES as f64
+}
+
 fn compare(what: &str, few: usize, many: usize, change: impl Fn(u64, &mut Task)) {
-    let probes = 20 * BATCH;
+    show(what, few, many, |count| held(count, PROBES, &change));
+}
+
+fn show(what: &str, few: usize, many: usize, cost: impl Fn(usize) -> f64) {
     let median = |count: usize| {
-        let mut runs: Vec<f64> = (0..5).map(|_| held(count, probes, &change)).collect();
+        let mut runs: Vec<f64> = (0..5).map(|_| cost(count)).collect();
         runs.sort_by(f64::total_cmp);
         runs[2]
     };
@@ -82,9 +130,7 @@ fn main() {
     compare("parked on the board", 1_000, 1_000_000, |n, task| {
         task.due = Due::In(Duration::from_secs(1_000 + n % 100_000));
     });
-    compare("held by the Delayer", 1_000, 1_000_000, |n, task| {
-        task.due = Due::In(Duration::from_millis(1_000 + n % 900));
-    });
+    show("held by the Delayer (the machine alone)", 1_000, 1_000_000, delayer_alone);
     compare("serial, each with a key of its own", 1_000, 100_000, |n, task| {
         task.key = Some(Key(u128::from(n)));
         task.limits = KeyLimits::SERIAL;

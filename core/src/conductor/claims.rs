@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::asks::Purpose;
 use super::ledger::Place;
 use super::{Conductor, Effect};
-use crate::dispatch::{Cancel, Dispatch, End, Ended, Reason, Return};
+use crate::dispatch::{Cancel, End, Ended, Reason, Return};
 use crate::id::{PoolId, PoolSet, Token};
 use crate::names::TaskName;
 use crate::store::{Answer, Claimed, Reply, Request};
@@ -134,15 +134,14 @@ impl Conductor {
             let epoch = entry.live.epoch;
             self.recorded(now, id, epoch, effects);
         }
-        let live = self.ledger.begin(&claimed, watch);
-        let Claimed { order, due, judged, .. } = claimed;
-        let dispatch = Box::new(Dispatch { live: Arc::clone(&live), order, due, judged });
+        let dispatch = Box::new(self.ledger.begin(claimed, watch));
         if self.drain.is_draining() {
             let end = End::Returned(Return::Drain);
             return self.ended(now, Ended { dispatch, end });
         }
+        let wanted = self.cancels.picks(dispatch.task());
         effects.push(Effect::Dispatch(dispatch));
-        if self.cancels.picks(&live.task) {
+        if wanted {
             self.wish(id, Reason::User, effects);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::collections::hash_map::Entry as MapEntry;
 use std::sync::Arc;
 
-use crate::dispatch::{DispatchName, Outcome, Reason};
+use crate::dispatch::{Dispatch, DispatchName, Outcome, Reason};
 use crate::id::{Epoch, PoolId, TaskId, Token};
 use crate::live::{Live, LiveIndex};
 use crate::map::Map;
@@ -136,19 +136,20 @@ impl Ledger {
     }
 
     /// A claimed task enters the yard.
-    pub(super) fn begin(&mut self, claimed: &Claimed, watch: Option<Token>) -> Arc<Live> {
-        let Claimed { task, order, epoch, attempts, posted, .. } = claimed;
-        let live = Arc::new(Live::new(Arc::clone(task), order.sequence, *posted, *epoch, attempts + 1));
-        let place = match claimed.due {
+    pub(super) fn begin(&mut self, claimed: Claimed, watch: Option<Token>) -> Dispatch {
+        let Claimed { task, order, epoch, attempts, posted, due, judged, .. } = claimed;
+        let id = task.id;
+        let live = Arc::new(Live::new(task, order.sequence, posted, epoch, attempts + 1));
+        let place = match due {
             _ if claimed.unjudged => Place::Outside,
             DueAt::Now => Place::Counted,
             DueAt::Mono(_) | DueAt::Wall(_) => Place::Near,
         };
         self.count(claimed.pool, &place);
         if let Some(expires) = claimed.expires {
-            self.expiring.insert((expires, task.id));
+            self.expiring.insert((expires, id));
         }
-        self.live.insert(task.id, Arc::clone(&live));
+        self.live.insert(id, Arc::clone(&live));
         let entry = Entry {
             live: Arc::clone(&live),
             pool: claimed.pool,
@@ -159,8 +160,8 @@ impl Ledger {
             wish: None,
             told: false,
         };
-        self.entries.insert(task.id, entry);
-        live
+        self.entries.insert(id, entry);
+        Dispatch { live, order, due, judged }
     }
 
     fn count(&mut self, pool: PoolId, place: &Place) {
