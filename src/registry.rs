@@ -190,7 +190,16 @@ fn value(text: &str) -> Result<Value, String> {
 }
 
 fn bad_arguments(why: String) -> HandlerError {
-    HandlerError::fatal(why).kind("bad_arguments")
+    HandlerError::fatal(without_value(&why)).kind("bad_arguments")
+}
+
+/// The error is logged and shown, and arguments may hold secrets: of a text that does not fit, only what was expected
+/// instead is said.
+fn without_value(why: &str) -> String {
+    match (why.find("string \""), why.rfind("\", expected")) {
+        (Some(from), Some(to)) if from < to => format!("{}a string{}", &why[..from], &why[to + 1..]),
+        _ => why.into(),
+    }
 }
 
 /// A handler's run as the end of its task.
@@ -223,4 +232,20 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> WorkerEnd {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     failure("panic", &text.unwrap_or("a panic without a message"), true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_not_said_aloud() {
+        let error = serde_json::from_str::<u32>(r#""hunter2 \" , expected""#).unwrap_err().to_string();
+        assert!(error.contains("hunter2"), "{error}");
+        assert_eq!(without_value(&error), "invalid type: a string, expected u32 at line 1 column 23");
+        assert_eq!(
+            without_value("unknown field `file`, expected `path`"),
+            "unknown field `file`, expected `path`"
+        );
+    }
 }
