@@ -62,9 +62,6 @@ pub enum AskError {
     /// The yard ended.
     #[error(transparent)]
     Down(#[from] YardDown),
-    /// The store failed and the question could not wait; ask again.
-    #[error("the store failed: {0}")]
-    Store(String),
     /// The yard answered another question: a bug in it.
     #[error("the yard's answer does not fit the question; this is a bug in Taskyard")]
     Confused,

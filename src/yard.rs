@@ -162,7 +162,7 @@ impl Yard {
     pub async fn cancel(&self, filter: Filter) -> Result<Vec<(TaskId, CancelAnswer)>, CancelError> {
         match self.ask(|reply| Event::Cancel { filter: Box::new(filter), reply }).await? {
             Answer::Cancelled(answers) => Ok(answers?),
-            other => Err(misfit(other).into()),
+            _ => Err(AskError::Confused.into()),
         }
     }
 
@@ -170,7 +170,7 @@ impl Yard {
     pub async fn reschedule(&self, id: TaskId, due: Due) -> Result<RescheduleResult, AskError> {
         match self.ask(|reply| Event::Reschedule { id, due, reply }).await? {
             Answer::Rescheduled(result) => Ok(result),
-            other => Err(misfit(other)),
+            _ => Err(AskError::Confused),
         }
     }
 
@@ -178,7 +178,7 @@ impl Yard {
     pub async fn get(&self, id: TaskId) -> Result<Option<TaskView>, AskError> {
         match self.ask(|reply| Event::Get { id, reply }).await? {
             Answer::Task(task) => Ok(task.map(|task| *task)),
-            other => Err(misfit(other)),
+            _ => Err(AskError::Confused),
         }
     }
 
@@ -187,7 +187,7 @@ impl Yard {
     pub async fn list(&self, filter: Filter, after: u64, limit: usize) -> Result<Vec<TaskView>, AskError> {
         match self.ask(|reply| Event::List { filter: Box::new(filter), after, limit, reply }).await? {
             Answer::Tasks(tasks) => Ok(tasks),
-            other => Err(misfit(other)),
+            _ => Err(AskError::Confused),
         }
     }
 
@@ -195,7 +195,7 @@ impl Yard {
     pub async fn counts(&self) -> Result<Counts, AskError> {
         match self.ask(|reply| Event::Count { reply }).await? {
             Answer::Counts(counts) => Ok(counts),
-            other => Err(misfit(other)),
+            _ => Err(AskError::Confused),
         }
     }
 
@@ -203,7 +203,7 @@ impl Yard {
     pub async fn totals(&self) -> Result<Totals, AskError> {
         match self.ask(|reply| Event::Sum { reply }).await? {
             Answer::Totals(totals) => Ok(totals),
-            other => Err(misfit(other)),
+            _ => Err(AskError::Confused),
         }
     }
 
@@ -213,7 +213,7 @@ impl Yard {
         for (index, name) in self.0.pools.iter().enumerate() {
             match self.ask(|reply| Event::Look { pool: PoolId(index as u8), reply }).await? {
                 Answer::Pool(status) => pools.push((name.clone(), *status)),
-                other => return Err(misfit(other)),
+                _ => return Err(AskError::Confused),
             }
         }
         Ok(pools)
@@ -261,7 +261,7 @@ impl Yard {
     pub async fn drain(&self) -> Result<Vec<TaskId>, AskError> {
         match self.ask(|reply| Event::Drain { reply }).await? {
             Answer::Drained { left } => Ok(left),
-            other => Err(misfit(other)),
+            _ => Err(AskError::Confused),
         }
     }
 
@@ -327,7 +327,7 @@ impl Yard {
                 let refused = |task| move |why: SubmitRefusal| SubmitError { task, why: why.into() };
                 pairs.map(|(task, answer)| answer.map_err(refused(task))).collect()
             }
-            Ok(other) => refuse_all(kept, &misfit(other)),
+            Ok(_) => refuse_all(kept, &AskError::Confused),
             Err(why) => refuse_all(kept, &why),
         }
     }
@@ -348,14 +348,6 @@ pub(crate) fn read_outcome(answer: Answer) -> Result<Outcome, NoOutcome> {
     match answer {
         Answer::Outcome(_, outcome) => Ok(outcome),
         Answer::Unknown(id) => Err(NoOutcome::Unknown(id)),
-        other => Err(misfit(other).into()),
-    }
-}
-
-/// An answer that is not the one that was asked for.
-fn misfit(answer: Answer) -> AskError {
-    match answer {
-        Answer::Failed(why) => AskError::Store(why),
-        _ => AskError::Confused,
+        _ => Err(AskError::Confused.into()),
     }
 }

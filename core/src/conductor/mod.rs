@@ -264,8 +264,6 @@ pub enum Answer {
         /// What a memory board loses now.
         left: Vec<TaskId>,
     },
-    /// The store failed, and the question can't wait.
-    Failed(String),
 }
 
 /// A task that was taken in.
@@ -289,9 +287,6 @@ pub enum SubmitRefusal {
     /// The board refused.
     #[error(transparent)]
     Board(#[from] Refusal),
-    /// The store failed.
-    #[error("{0}")]
-    Store(String),
 }
 
 /// What became of a cancel, for one task.
