@@ -199,7 +199,7 @@ impl Attendant {
         let status = charge.leader.bury();
         let status = charge.unstartable.map_or(status, |why| could_not_start(&why));
         let output = charge.tail.text();
-        if !charge.conversation.ready {
+        if !charge.conversation.ready && !was_asked_to_end(&status) {
             tracing::warn!(worker = %self.name, status, output, "a worker ended before it was ready");
         }
         (status, output)
@@ -277,6 +277,11 @@ fn try_read(pipe: &pipe::Receiver, bytes: &mut [u8]) -> io::Result<usize> {
 /// Whatever is there: the news of a death may be ahead of the news that there is something to read.
 fn read_now(pipe: &pipe::Receiver, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(rustix::io::read(pipe, bytes)?)
+}
+
+/// Whether it ended by a signal that asks to end, from the yard or from whoever ends its whole group: nothing to warn of.
+fn was_asked_to_end(status: &str) -> bool {
+    ["(SIGTERM)", "(SIGINT)", "(SIGHUP)"].iter().any(|signal| status.ends_with(signal))
 }
 
 async fn passed(deadline: Option<tokio::time::Instant>) {
