@@ -7,6 +7,7 @@ use taskyard_actors::guardian::Closed;
 use taskyard_core::conductor::{EmptyFilter, SubmitRefusal};
 use taskyard_core::dispatch::{Failure, Trash};
 use taskyard_core::id::{PoolSet, TaskId};
+use taskyard_core::store::StoreError;
 use taskyard_core::task::Task;
 use taskyard_core::wire::Rejected;
 
@@ -65,6 +66,9 @@ pub enum AskError {
     /// The yard answered another question: a bug in it.
     #[error("the yard's answer does not fit the question; this is a bug in Taskyard")]
     Confused,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// A cancel did not happen.
@@ -110,6 +114,9 @@ pub enum TaskFailed {
     /// It succeeded, and its value is not what was expected.
     #[error("its value is not what was expected: {0}")]
     Value(#[source] serde_json::Error),
+    /// It succeeded, and its value is not kept any more, or was too large to keep.
+    #[error("it succeeded, and its value is not kept")]
+    ValueGone,
     /// How it ended can't be told.
     #[error(transparent)]
     NoOutcome(#[from] NoOutcome),

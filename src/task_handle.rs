@@ -121,6 +121,7 @@ impl<O> fmt::Debug for TaskHandle<O> {
 fn read_value<O: DeserializeOwned>(outcome: Result<Outcome, NoOutcome>) -> Result<O, TaskFailed> {
     match outcome? {
         Outcome::Succeeded(value) => serde_json::from_str(&value).map_err(TaskFailed::Value),
+        Outcome::ValueGone => Err(TaskFailed::ValueGone),
         Outcome::Cancelled => Err(TaskFailed::Cancelled),
         Outcome::Expired => Err(TaskFailed::Expired),
         Outcome::Discarded { lost_to } => Err(TaskFailed::Discarded { lost_to }),

@@ -13,7 +13,7 @@ use taskyard_core::dispatch::Outcome;
 use taskyard_core::id::{PoolId, Token};
 use taskyard_core::live::{Live, LiveIndex, Stage};
 use taskyard_core::status::PoolStatus;
-use taskyard_core::store::{Counts, Filter, TaskView};
+use taskyard_core::store::{self, Counts, Filter, Request, TaskView};
 use taskyard_core::task::{Due, Task};
 use taskyard_core::{Now, TaskId};
 use tokio::sync::broadcast;
@@ -176,8 +176,8 @@ impl Yard {
 
     /// One task as the board has it, if it is known.
     pub async fn get(&self, id: TaskId) -> Result<Option<TaskView>, AskError> {
-        match self.ask(|reply| Event::Get { id, reply }).await? {
-            Answer::Task(task) => Ok(task.map(|task| *task)),
+        match self.query(Request::Get(id)).await? {
+            store::Answer::Task(task) => Ok(task.map(|task| *task)),
             _ => Err(AskError::Confused),
         }
     }
@@ -185,16 +185,16 @@ impl Yard {
     /// Unfinished tasks in order of arrival: at most `limit` that the filter picks, after the sequence `after` (0: from
     /// the first; then the last one seen).
     pub async fn list(&self, filter: Filter, after: u64, limit: usize) -> Result<Vec<TaskView>, AskError> {
-        match self.ask(|reply| Event::List { filter: Box::new(filter), after, limit, reply }).await? {
-            Answer::Tasks(tasks) => Ok(tasks),
+        match self.query(Request::List { filter, after, limit }).await? {
+            store::Answer::Tasks { tasks, .. } => Ok(tasks),
             _ => Err(AskError::Confused),
         }
     }
 
     /// How many tasks are where.
     pub async fn counts(&self) -> Result<Counts, AskError> {
-        match self.ask(|reply| Event::Count { reply }).await? {
-            Answer::Counts(counts) => Ok(counts),
+        match self.query(Request::Count).await? {
+            store::Answer::Counts(counts) => Ok(counts),
             _ => Err(AskError::Confused),
         }
     }
@@ -329,6 +329,14 @@ impl Yard {
             }
             Ok(_) => refuse_all(kept, &AskError::Confused),
             Err(why) => refuse_all(kept, &why),
+        }
+    }
+
+    /// Asks the board.
+    async fn query(&self, request: Request) -> Result<store::Answer, AskError> {
+        match self.ask(|reply| Event::Query { request: Box::new(request), reply }).await? {
+            Answer::Board(answer) => Ok((*answer)?),
+            _ => Err(AskError::Confused),
         }
     }
 

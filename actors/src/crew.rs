@@ -64,6 +64,7 @@ where
         let roles = Roles {
             conductor: conductor.recipient(),
             board: None,
+            lease: None,
             delayer: delayer.recipient(),
             blocker: blocker.recipient(),
             in_progress: in_progress.recipient(),

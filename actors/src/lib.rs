@@ -13,6 +13,7 @@ pub mod inlet;
 mod last_word;
 pub mod post;
 pub mod shell;
+pub mod store;
 pub mod tell;
 #[cfg(feature = "testing")]
 pub mod testing;

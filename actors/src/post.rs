@@ -8,7 +8,7 @@ use taskyard_core::conductor::{Answer, Happened};
 use taskyard_core::id::{PoolId, Token};
 use taskyard_core::store::Ask;
 use taskyard_core::wiring::Mail;
-use taskyard_core::{blocker, conductor, delayer, in_progress, pool, queuer};
+use taskyard_core::{blocker, conductor, delayer, in_progress, lease, pool, queuer};
 
 use crate::in_flight::InFlight;
 use crate::tell::Tell;
@@ -30,6 +30,8 @@ pub struct Roles {
     pub conductor: Recipient<Tell<conductor::Event>>,
     /// Keeps the tasks; `None` where the board is answered within the Conductor's turn.
     pub board: Option<Recipient<Tell<Ask>>>,
+    /// Keeps the registration at the board; `None` likewise.
+    pub lease: Option<Recipient<Tell<lease::Event>>>,
     /// Holds what is not due.
     pub delayer: Recipient<Tell<delayer::Event>>,
     /// Holds what shares a key.
@@ -50,6 +52,7 @@ pub struct Roles {
 pub struct Post {
     conductor: Outbox<conductor::Event>,
     board: Option<Outbox<Ask>>,
+    lease: Option<Outbox<lease::Event>>,
     delayer: Outbox<delayer::Event>,
     blocker: Outbox<blocker::Event>,
     in_progress: Outbox<in_progress::Event>,
@@ -68,6 +71,7 @@ impl Post {
         Self {
             conductor: Outbox::new(&roles.conductor),
             board: roles.board.as_ref().map(Outbox::new),
+            lease: roles.lease.as_ref().map(Outbox::new),
             delayer: Outbox::new(&roles.delayer),
             blocker: Outbox::new(&roles.blocker),
             in_progress: Outbox::new(&roles.in_progress),
@@ -92,6 +96,7 @@ impl Post {
         match mail {
             Mail::Conductor(event) => self.conductor.put(event),
             Mail::Board(ask) => put_or_complain(self.board.as_mut(), ask, "the board"),
+            Mail::Lease(event) => put_or_complain(self.lease.as_mut(), event, "the lease"),
             Mail::Delayer(event) => self.delayer.put(event),
             Mail::Blocker(event) => self.blocker.put(event),
             Mail::InProgress(event) => self.in_progress.put(event),
@@ -117,6 +122,7 @@ impl Post {
         self.in_progress.deliver(in_flight);
         self.queuer.deliver(in_flight);
         self.board.iter_mut().for_each(|outbox| outbox.deliver(in_flight));
+        self.lease.iter_mut().for_each(|outbox| outbox.deliver(in_flight));
         self.pools.iter_mut().for_each(|outbox| outbox.deliver(in_flight));
         self.workers.iter_mut().for_each(Workers::deliver);
         if !self.answers.is_empty() {

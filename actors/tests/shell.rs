@@ -69,6 +69,7 @@ impl Neighbours {
     fn roles(&self, in_flight: &InFlight) -> Roles {
         Roles {
             conductor: self.conductor.recipient(),
+            lease: None,
             board: None,
             delayer: self.delayer.recipient(),
             blocker: self.blocker.recipient(),

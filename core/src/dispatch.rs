@@ -104,7 +104,8 @@ pub enum End {
 }
 
 /// A failure that counts as an attempt.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
 pub enum Failure {
     /// The handler said so, or panicked.
     #[error("{0}")]
@@ -138,7 +139,7 @@ fn yes() -> bool {
 }
 
 /// How a worker was lost.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, thiserror::Error)]
 #[error("{status}")]
 pub struct Loss {
     /// The exit status or signal, or the fault, in words.
@@ -186,6 +187,10 @@ pub enum Reason {
     Expired,
     /// It is to start at another time. A running task goes on.
     Reschedule(DueAt),
+    /// It goes back to the board, unpenalised, as its pool takes nothing for now. A running task goes on.
+    Park,
+    /// The yard lost its lease: the task is another's. A running task is told, and made to stop by the kill ladder.
+    Disowned,
 }
 
 impl Reason {
@@ -195,6 +200,7 @@ impl Reason {
             Self::User => End::Cancelled,
             Self::Expired => End::Expired,
             Self::Reschedule(due) => End::Rescheduled(due),
+            Self::Park | Self::Disowned => End::Returned(Return::Drain),
         }
     }
 }
@@ -204,6 +210,8 @@ impl Reason {
 pub enum Outcome {
     /// Done; the handler's value, JSON text.
     Succeeded(Arc<str>),
+    /// Done; its value is not kept any more, or was too large to keep. Only from a record, never to who waited for it.
+    ValueGone,
     /// Cancelled by somebody.
     Cancelled,
     /// Expired before it started.
@@ -218,7 +226,8 @@ pub enum Outcome {
 }
 
 /// Why a task is in the trash.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
 pub enum Trash {
     /// All attempts are used up.
     #[error("failed {attempts} times, at last: {last}")]
@@ -234,6 +243,15 @@ pub enum Trash {
     /// No pool takes it, where the configuration says that such a task is not kept.
     #[error("no pool takes it")]
     Unroutable,
+    /// It ran so often and nobody survived to report it.
+    #[error("its dispatcher died {deliveries} times in a row while it ran")]
+    Crashed {
+        /// How often.
+        deliveries: u32,
+    },
+    /// What the store has of it cannot be understood.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
 }
 
 /// Which pool a dispatch was handed to and by which worker it runs, for whoever follows it.

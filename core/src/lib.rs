@@ -14,6 +14,7 @@ pub mod id;
 pub mod in_progress;
 pub mod keys;
 pub mod lanes;
+pub mod lease;
 pub mod live;
 pub mod machine;
 pub mod map;

@@ -34,6 +34,8 @@ where
             for effect in self.told.drain(..) {
                 match effect {
                     conductor::Effect::Ask(ask) => self.board.handle(now, ask, &mut self.replies),
+                    // What keeps a registration alive is nothing to a board that is not shared.
+                    conductor::Effect::Pulse | conductor::Effect::Release => {}
                     effect => effects.push(effect),
                 }
             }
@@ -94,8 +96,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::id::PoolSet;
-    use crate::store::{Answer, Counts, Request};
+    use crate::store::{self, Answer, Counts, OwnerId, Request, Status};
 
     /// Asks three questions for one event, one of them only at the end of the turn, and answers after the third reply.
     #[derive(Default)]
@@ -108,7 +109,13 @@ mod tests {
     impl Asker {
         fn ask(&mut self) -> conductor::Effect {
             self.asked += 1;
-            conductor::Effect::Ask(Ask { no: self.asked, request: Arc::new(Request::Count), oldest_open: 0 })
+            conductor::Effect::Ask(Ask {
+                owner: OwnerId::SOLE,
+                from: store::Asker::Conductor,
+                no: self.asked,
+                request: Arc::new(Request::Count),
+                oldest_open: 0,
+            })
         }
     }
 
@@ -143,8 +150,7 @@ mod tests {
         type Effect = Reply;
         fn handle(&mut self, _: Now, ask: Ask, replies: &mut Vec<Reply>) {
             let answer = Ok(Answer::Counts(Counts::default()));
-            let (ready, unjudged) = (PoolSet::default(), PoolSet::default());
-            replies.push(Reply { no: ask.no, answer, ready, unjudged, next_due: None, next_expiry: None });
+            replies.push(Reply { to: ask.from, no: ask.no, answer, status: Status::default() });
         }
     }
 

@@ -2,9 +2,9 @@
 
 use crate::conductor::{Answer, Happened};
 use crate::id::{PoolId, Token, WorkerId};
-use crate::store::{Ask, Reply};
+use crate::store::{Ask, Asker, Reply};
 use crate::worker::Command;
-use crate::{blocker, conductor, delayer, in_progress, pool, queuer};
+use crate::{blocker, conductor, delayer, in_progress, lease, pool, queuer};
 
 /// A message with its addressee. Mail keeps its order per pair of sender and addressee, and no other.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub enum Mail {
     Conductor(conductor::Event),
     /// To the board.
     Board(Ask),
+    /// To the Lease, which lives with the store.
+    Lease(lease::Event),
     /// To the Delayer.
     Delayer(delayer::Event),
     /// To the Blocker.
@@ -36,6 +38,9 @@ impl From<conductor::Effect> for Mail {
         use conductor::Effect as E;
         match effect {
             E::Ask(ask) => Self::Board(ask),
+            E::Pulse => Self::Lease(lease::Event::Pulse),
+            E::Release => Self::Lease(lease::Event::Release),
+            E::Go { pool, name } => Self::Pool(pool, pool::Event::Go(name)),
             E::Dispatch(dispatch) => Self::Delayer(delayer::Event::Dispatch(dispatch)),
             E::Cancel(cancel) => Self::Delayer(delayer::Event::Cancel(cancel)),
             E::Drain => Self::Delayer(delayer::Event::Drain),
@@ -52,7 +57,24 @@ impl From<conductor::Effect> for Mail {
 /// The board's only effect is a reply.
 impl From<Reply> for Mail {
     fn from(reply: Reply) -> Self {
-        Self::Conductor(conductor::Event::Reply(Box::new(reply)))
+        match reply.to {
+            Asker::Conductor => Self::Conductor(conductor::Event::Reply(Box::new(reply))),
+            Asker::Lease => Self::Lease(lease::Event::Reply(Box::new(reply))),
+        }
+    }
+}
+
+impl From<lease::Effect> for Mail {
+    fn from(effect: lease::Effect) -> Self {
+        use lease::Effect as E;
+        match effect {
+            E::Ask(ask) => Self::Board(ask),
+            E::Owned(owner) => Self::Conductor(conductor::Event::Owned(owner)),
+            E::Disowned => Self::Conductor(conductor::Event::Disowned),
+            E::Marked(ids) => Self::Conductor(conductor::Event::Marked(ids)),
+            E::Hint(status) => Self::Conductor(conductor::Event::Hint(status)),
+            E::Released => Self::Conductor(conductor::Event::Released),
+        }
     }
 }
 
@@ -120,6 +142,7 @@ impl From<pool::Effect> for Mail {
             E::Known { pool, names } => Self::Queuer(queuer::Event::Learned { pool, names }),
             E::Started { key, name } => Self::InProgress(in_progress::Event::Started { key, name }),
             E::Ended(ended) => Self::InProgress(in_progress::Event::Ended(ended)),
+            E::MayStart { pool, name } => Self::Conductor(conductor::Event::MayStart { pool, name }),
             E::Told(cancel) => Self::Conductor(conductor::Event::Told(cancel)),
             E::Missed(cancel) => Self::Conductor(conductor::Event::Missed(cancel)),
             E::Capacity { pool, slots } => Self::Conductor(conductor::Event::Capacity { pool, slots }),

@@ -75,7 +75,7 @@ fn log(happened: &Happened) {
         }
         Happened::TaskEnded { task, outcome } => {
             let how = match outcome {
-                Outcome::Succeeded(_) => "succeeded",
+                Outcome::Succeeded(_) | Outcome::ValueGone => "succeeded",
                 Outcome::Cancelled => "cancelled",
                 Outcome::Expired => "expired",
                 Outcome::Discarded { .. } => "discarded",

@@ -53,7 +53,7 @@ impl How {
     /// What an outcome is called, and why it is so.
     pub(crate) fn read(outcome: Option<&Outcome>) -> (Self, String) {
         match outcome {
-            Some(Outcome::Succeeded(_)) => (Self::Succeeded, String::new()),
+            Some(Outcome::Succeeded(_) | Outcome::ValueGone) => (Self::Succeeded, String::new()),
             Some(Outcome::Cancelled) => (Self::Cancelled, String::new()),
             Some(Outcome::Expired) => (Self::Expired, "not started in time".into()),
             Some(Outcome::Discarded { lost_to }) => (Self::Discarded, format!("lost to {lost_to}")),
@@ -183,7 +183,7 @@ impl fmt::Display for Summary {
 fn reason(trash: &Trash) -> String {
     match trash {
         Trash::Exhausted { last: failure, .. } | Trash::Refused(failure) => failure.to_string(),
-        Trash::Unroutable => trash.to_string(),
+        Trash::Unroutable | Trash::Crashed { .. } | Trash::Unreadable(_) => trash.to_string(),
     }
 }
 

@@ -85,7 +85,7 @@ fn conductor(yard: &raw::Yard, pools: &[PoolSettings]) -> Result<conductor::Sett
         near_max: at_least_one("yard.near_max", yard.near_max)?.unwrap_or(default.near_max),
         horizon: yard.horizon.map_or(default.horizon, |span| span.0),
         retry: pools.iter().filter_map(|pool| Some((pool.id, pool.retry?))).collect(),
-        observed: false,
+        ..default
     })
 }
 

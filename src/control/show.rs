@@ -30,6 +30,7 @@ pub fn outcome(outcome: &Outcome) -> Value {
             let value = RawValue::from_string(value.as_ref().to_owned()).ok();
             json!({ "outcome": "succeeded", "value": value })
         }
+        Outcome::ValueGone => json!({ "outcome": "succeeded", "value_gone": true }),
         Outcome::Cancelled => json!({ "outcome": "cancelled" }),
         Outcome::Expired => json!({ "outcome": "expired" }),
         Outcome::Discarded { lost_to } => json!({ "outcome": "discarded", "lost_to": lost_to }),
@@ -39,7 +40,7 @@ pub fn outcome(outcome: &Outcome) -> Value {
     }
 }
 
-/// In one word, why a task is in the trash: `failed`, `timed_out`, `lost` or `unroutable`.
+/// In one word, why a task is in the trash: `failed`, `timed_out`, `lost`, `unroutable`, `crashed` or `unreadable`.
 pub fn failure_word(trash: &Trash) -> &'static str {
     match trash {
         Trash::Exhausted { last: failure, .. } | Trash::Refused(failure) => match failure {
@@ -48,6 +49,8 @@ pub fn failure_word(trash: &Trash) -> &'static str {
             Failure::Lost(_) => "lost",
         },
         Trash::Unroutable => "unroutable",
+        Trash::Crashed { .. } => "crashed",
+        Trash::Unreadable(_) => "unreadable",
     }
 }
 

@@ -174,7 +174,8 @@ impl Local {
                     self.succeed(worker, live.task.id);
                 }
                 Mail::Answer(_, Answer::Outcome(..)) => self.outcomes += 1,
-                Mail::Board(_) | Mail::Worker(..) | Mail::Answer(..) | Mail::Happened(_) => {}
+                Mail::Board(_) | Mail::Lease(_) | Mail::Worker(..) | Mail::Answer(..) | Mail::Happened(_) => {
+                }
             }
         }
     }

@@ -21,7 +21,7 @@ use crate::id::{PoolId, PoolSet, TaskId};
 use crate::lanes::{LaneTable, Laned};
 use crate::machine::Machine;
 use crate::router::Router;
-use crate::store::{Answer, Ask, Reply, Request, RowState};
+use crate::store::{Answer, Ask, Reply, Request, RowState, Status};
 use crate::task::Task;
 use crate::time::{Now, Timestamp};
 use ended::EndedTasks;
@@ -110,10 +110,10 @@ impl Board {
                 Answer::Settled(items.iter().map(|item| self.settle(now, item)).collect())
             }
             Request::Promote { up_to } => self.promote(now, no, *up_to),
-            Request::Cancel(filter) => self.cancel(no, filter),
+            Request::Cancel { filter, .. } => self.cancel(no, filter),
             Request::Reschedule { id, due } => Answer::Rescheduled(self.reschedule(now, *id, *due)),
             Request::Get(id) => Answer::Task(self.view(*id).map(Box::new)),
-            Request::List { filter, after, limit } => Answer::Tasks(self.list(filter, *after, *limit)),
+            Request::List { filter, after, limit } => self.list(filter, *after, *limit),
             Request::Count => Answer::Counts(self.counts()),
             Request::Learn { pool, names } => {
                 for change in self.lanes.learn(*pool, names) {
@@ -123,6 +123,8 @@ impl Board {
                 }
                 Answer::Learned
             }
+            // The rest is answered by a board that is shared.
+            _ => Answer::Learned,
         }
     }
 
@@ -185,18 +187,26 @@ impl Machine for Board {
     type Event = Ask;
     type Effect = Reply;
 
-    fn handle(&mut self, now: Now, Ask { no, request, oldest_open }: Ask, replies: &mut Vec<Reply>) {
+    fn handle(
+        &mut self,
+        now: Now,
+        Ask { from, no, request, oldest_open, .. }: Ask,
+        replies: &mut Vec<Reply>,
+    ) {
         if self.told.first_key_value().is_some_and(|(told, _)| *told < oldest_open) {
             self.told = self.told.split_off(&oldest_open);
         }
         let answer = self.answer(now, no, &request);
         replies.push(Reply {
+            to: from,
             no,
             answer: Ok(answer),
-            ready: self.pools_with(&self.ready),
-            unjudged: self.pools_with(&self.unjudged),
-            next_due: self.parked.first_of_all().map(|((due, _), _)| due),
-            next_expiry: self.expiring.first().map(|(at, _)| *at),
+            status: Status {
+                ready: self.pools_with(&self.ready),
+                unjudged: self.pools_with(&self.unjudged),
+                next_due: self.parked.first_of_all().map(|((due, _), _)| due),
+                next_expiry: self.expiring.first().map(|(at, _)| *at),
+            },
         });
     }
 

@@ -6,7 +6,7 @@ use super::Board;
 use super::row::Row;
 use crate::id::TaskId;
 use crate::lanes::{LaneId, Laned};
-use crate::store::{Counts, Filter, RowState, TaskView};
+use crate::store::{Answer, Counts, Filter, RowState, TaskView};
 
 impl Board {
     pub(super) fn view(&self, id: TaskId) -> Option<TaskView> {
@@ -20,9 +20,13 @@ impl Board {
                 order: None,
                 due: None,
                 epoch: ended.epoch,
+                owner: None,
                 attempts: ended.attempts,
+                crash_marks: 0,
                 last_error: None,
                 outcome: Some(ended.outcome.clone()),
+                ended: None,
+                log: Vec::new(),
                 unroutable: false,
             })
         })
@@ -37,18 +41,24 @@ impl Board {
             order: Some(row.order),
             due: Some(row.due),
             epoch: row.epoch,
+            owner: None,
             attempts: row.attempts,
+            crash_marks: 0,
             last_error: row.last_error.as_deref().cloned(),
             outcome: None,
+            ended: None,
+            log: Vec::new(),
             unroutable: self.lanes.pools(row.lane).is_empty(),
         }
     }
 
-    pub(super) fn list(&self, filter: &Filter, after: u64, limit: usize) -> Vec<TaskView> {
+    pub(super) fn list(&self, filter: &Filter, after: u64, limit: usize) -> Answer {
         let picked = |row: &&Row| row.order.sequence > after && filter.picks(&row.task);
         let mut rows: Vec<_> = self.rows.values().filter(picked).collect();
         rows.sort_unstable_by_key(|row| row.order.sequence);
-        rows.into_iter().take(limit).map(|row| self.view_row(row)).collect()
+        let more =
+            rows.get(limit.wrapping_sub(1)).filter(|_| rows.len() > limit).map(|row| row.order.sequence);
+        Answer::Tasks { tasks: rows.into_iter().take(limit).map(|row| self.view_row(row)).collect(), more }
     }
 
     pub(super) fn counts(&self) -> Counts {

@@ -51,6 +51,7 @@ impl Row {
             epoch: self.epoch,
             attempts: self.attempts,
             setbacks: self.setbacks,
+            crash_marks: 0,
             due,
             expires: self.expires,
             judged: self.judged,

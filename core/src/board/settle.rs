@@ -34,7 +34,7 @@ impl Board {
                 row.last_error = Some(Box::new(error.clone()));
                 self.put_back(now, item.id, DueAt::Wall(*due), true);
             }
-            Settle::GiveBack { due, setback, renew } => {
+            Settle::GiveBack { due, setback, renew, .. } => {
                 row.setbacks = if *setback { row.setbacks + 1 } else { row.setbacks };
                 self.put_back(now, item.id, *due, *renew);
             }
@@ -66,7 +66,7 @@ impl Board {
         let ended = filter.ids.iter().copied().filter(ended_otherwise).collect();
         let tasks = before.unwrap_or_else(|| self.cancel_free(filter));
         self.remember_told(no, &tasks);
-        Answer::Cancelled { tasks, ended }
+        Answer::Cancelled { tasks, elsewhere: Vec::new(), ended, more: None }
     }
 
     fn cancel_free(&mut self, filter: &Filter) -> Vec<Arc<Task>> {

@@ -56,7 +56,7 @@ impl Conductor {
         if expires.is_some_and(|at| at <= absolute(now, task.due)) {
             return Err(SubmitRefusal::ExpiresTooSoon);
         }
-        Ok(NewRow { due: self.due_at(now, task.due), expires, exempt: false, task })
+        Ok(NewRow { due: self.due_at(now, task.due), expires, exempt: false, batch: None, task })
     }
 
     /// A due time on the clock that it is kept on: relative delays within the horizon on the monotonic one, all others

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Effect;
 use crate::id::{PoolId, Token};
-use crate::store::{Ask, Request};
+use crate::store::{Ask, Asker, OwnerId, Request};
 use crate::time::{Instant64, Now, Wakeup};
 
 /// How long an answer may take before the request is repeated.
@@ -75,7 +75,7 @@ impl Asks {
         self.again.insert((again, no));
         self.pending
             .insert(no, Pending { request: Arc::clone(&request), purpose, again, pause: FIRST_PAUSE });
-        effects.push(Effect::Ask(Ask { no, request, oldest_open: self.oldest() }));
+        effects.push(Effect::Ask(self.numbered(no, request)));
         no
     }
 
@@ -104,8 +104,12 @@ impl Asks {
             pending.again = now.mono + PATIENCE;
             self.again.insert((pending.again, no));
             let request = Arc::clone(&pending.request);
-            effects.push(Effect::Ask(Ask { no, request, oldest_open: self.oldest() }));
+            effects.push(Effect::Ask(self.numbered(no, request)));
         }
+    }
+
+    fn numbered(&self, no: u64, request: Arc<Request>) -> Ask {
+        Ask { owner: OwnerId::SOLE, from: Asker::Conductor, no, request, oldest_open: self.oldest() }
     }
 
     fn oldest(&self) -> u64 {

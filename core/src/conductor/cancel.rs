@@ -94,7 +94,7 @@ impl Conductor {
             answers: BTreeMap::new(),
         };
         self.cancels.operations.insert(self.cancels.last, operation);
-        self.asks.ask(now, Request::Cancel(filter), Purpose::Cancel(self.cancels.last), effects);
+        self.asks.ask(now, Request::Cancel { filter, after: 0 }, Purpose::Cancel(self.cancels.last), effects);
     }
 
     pub(super) fn cancelled_on_board(
@@ -184,7 +184,7 @@ impl Conductor {
         operation.asked += 1;
         let number = *number;
         let filter = Filter { ids: vec![task.id], ..Filter::default() };
-        self.asks.ask(now, Request::Cancel(filter), Purpose::Cancel(number), effects);
+        self.asks.ask(now, Request::Cancel { filter, after: 0 }, Purpose::Cancel(number), effects);
     }
 
     pub(super) fn told(&mut self, cancel: &Cancel, effects: &mut Vec<Effect>) {
@@ -234,6 +234,7 @@ impl Conductor {
             RescheduleAnswer::Done => RescheduleResult::Done,
             RescheduleAnswer::Ended => RescheduleResult::Finished,
             RescheduleAnswer::Absent => RescheduleResult::Absent,
+            RescheduleAnswer::Elsewhere => RescheduleResult::Running,
             RescheduleAnswer::Claimed => {
                 self.cancels.reschedules.entry(*id).or_default().push(reply);
                 return self.reschedule_live(*id, *due, effects);

@@ -46,15 +46,15 @@ impl Basket {
 
 impl Conductor {
     pub(super) fn reply(&mut self, now: Now, reply: Reply, effects: &mut Vec<Effect>) {
-        let Reply { no, answer, ready, unjudged, next_due, next_expiry } = reply;
+        let Reply { no, answer, status, .. } = reply;
         let Ok(answer) = answer else { return self.asks.failed(now, no) };
         let Some((purpose, request)) = self.asks.answered(no) else { return };
         for pool in self.ledger.pool_ids() {
-            self.ledger.pool(pool).hungry = ready.contains(pool);
+            self.ledger.pool(pool).hungry = status.ready.contains(pool);
         }
-        self.basket.unjudged = unjudged;
-        self.basket.next_due = next_due;
-        self.basket.next_expiry = next_expiry;
+        self.basket.unjudged = status.unjudged;
+        self.basket.next_due = status.next_due;
+        self.basket.next_expiry = status.next_expiry;
         self.take_answer(now, no, purpose, &request, answer, effects);
         self.cancels_go_on(no, effects);
     }
@@ -79,7 +79,7 @@ impl Conductor {
                 self.basket.promoting = false;
                 self.expired(expired, effects);
             }
-            (Purpose::Cancel(operation), Answer::Cancelled { tasks, ended }) => {
+            (Purpose::Cancel(operation), Answer::Cancelled { tasks, ended, .. }) => {
                 self.cancelled_on_board(operation, &tasks, &ended, effects);
             }
             (Purpose::Reschedule(reply), Answer::Rescheduled(answer)) => {
@@ -87,7 +87,7 @@ impl Conductor {
             }
             (Purpose::Watch(reply), Answer::Task(view)) => self.watched(request, reply, view, effects),
             (Purpose::Query(reply), answer) => Self::queried(reply, answer, effects),
-            (Purpose::Left, Answer::Tasks(left)) => self.drained(&left, effects),
+            (Purpose::Left, Answer::Tasks { tasks, .. }) => self.drained(&tasks, effects),
             _ => {}
         }
     }

@@ -36,10 +36,12 @@ pub(super) fn judge(now: Now, case: &Case<'_>, end: End) -> (After, Settle) {
         _ if gave_up => done(Outcome::Cancelled),
         End::Failed(failure) => failed(now, case, failure),
         End::Snoozed(pause) => again(now.wall + pause, false),
-        End::Rescheduled(due) => (After::Rescheduled, Settle::GiveBack { due, setback: false, renew: true }),
+        End::Rescheduled(due) => {
+            (After::Rescheduled, Settle::GiveBack { due, setback: false, renew: true, started: false })
+        }
         End::Returned(Return::Drain) => {
             let due = case.dispatch.due;
-            (After::Again(now.wall), Settle::GiveBack { due, setback: false, renew: false })
+            (After::Again(now.wall), Settle::GiveBack { due, setback: false, renew: false, started: false })
         }
         End::Returned(Return::Setback) => again(now.wall + setback_pause(case.setbacks), true),
     }
@@ -50,7 +52,7 @@ fn done(outcome: Outcome) -> (After, Settle) {
 }
 
 fn again(due: Timestamp, setback: bool) -> (After, Settle) {
-    (After::Again(due), Settle::GiveBack { due: DueAt::Wall(due), setback, renew: !setback })
+    (After::Again(due), Settle::GiveBack { due: DueAt::Wall(due), setback, renew: !setback, started: true })
 }
 
 fn failed(now: Now, case: &Case<'_>, failure: Failure) -> (After, Settle) {

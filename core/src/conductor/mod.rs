@@ -24,7 +24,7 @@ use crate::live::LiveIndex;
 use crate::machine::Machine;
 use crate::names::TaskName;
 use crate::status::PoolStatus;
-use crate::store::{Ask, Counts, Filter, Refusal, Reply, RowState, TaskView};
+use crate::store::{self, Ask, Filter, OwnerId, Refusal, Reply, RowState, Status, StoreError};
 use crate::task::{Due, Retry, Task};
 use crate::time::{Now, Timestamp, Wakeup};
 use admission::Posts;
@@ -47,6 +47,15 @@ pub struct Settings {
     pub horizon: Duration,
     /// For tasks that say nothing of retries, by pool.
     pub retry: BTreeMap<PoolId, Retry>,
+    /// Whether the board is shared with other dispatchers, or outlives this one: it registers as an owner, keeps its lease
+    /// alive and looks for what others did.
+    pub shared: bool,
+    /// How many deliveries in a row may end with nobody left to report it, before the task is trashed.
+    pub max_deliveries: u32,
+    /// How many dispatches are begun in all; then the yard drains. `None`: no bound.
+    pub max_dispatches: Option<u64>,
+    /// How long a submit waits for a store that fails, before it fails too.
+    pub submit_patience: Duration,
     /// Whether anybody observes, so that [`Effect::Happened`] is worth sending.
     pub observed: bool,
 }
@@ -58,6 +67,10 @@ impl Default for Settings {
             near_max: defaults::NEAR_MAX,
             horizon: defaults::HORIZON,
             retry: BTreeMap::new(),
+            shared: false,
+            max_deliveries: defaults::MAX_DELIVERIES,
+            max_dispatches: None,
+            submit_patience: defaults::SUBMIT_PATIENCE,
             observed: false,
         }
     }
@@ -91,26 +104,11 @@ pub enum Event {
         /// For whom.
         reply: Token,
     },
-    /// From the edge: one task. Answer: [`Answer::Task`].
-    Get {
-        /// Which task.
-        id: TaskId,
-        /// For whom.
-        reply: Token,
-    },
-    /// From the edge: unfinished tasks in order of arrival. Answer: [`Answer::Tasks`].
-    List {
-        /// Which. Boxed, as what is seldom said shall not make every event larger.
-        filter: Box<Filter>,
-        /// After this sequence.
-        after: u64,
-        /// At most so many.
-        limit: usize,
-        /// For whom.
-        reply: Token,
-    },
-    /// From the edge: how many tasks are where. Answer: [`Answer::Counts`].
-    Count {
+    /// From the edge: a question that the board alone answers (get, list, count, owners, the trash, schedules, batches).
+    /// Answer: [`Answer::Board`].
+    Query {
+        /// The question. Boxed, as what is seldom said shall not make every event larger.
+        request: Box<store::Request>,
         /// For whom.
         reply: Token,
     },
@@ -151,6 +149,27 @@ pub enum Event {
     },
     /// From the board: the answer to a request.
     Reply(Box<Reply>),
+    /// From the store's gateway: others changed the board, or may have.
+    Hint(Status),
+    /// From the store's gateway: the store cannot be reached, or fails; requests are repeated meanwhile.
+    StoreDown(StoreError),
+    /// From the store's gateway: the store answers again.
+    StoreUp,
+    /// From the Lease: registered as this owner; before that nothing is asked of a shared board.
+    Owned(OwnerId),
+    /// From the Lease: the registration is lost and with it all that is in the yard: nothing of it is settled any more.
+    Disowned,
+    /// From the Lease: somebody wants these tasks, which this owner has, cancelled.
+    Marked(Vec<TaskId>),
+    /// From the Lease: the registration is given up, after [`Effect::Release`].
+    Released,
+    /// From a Pool: it holds a slot for a dispatch whose last delivery ended unreported, and asks whether it may start.
+    MayStart {
+        /// The pool.
+        pool: PoolId,
+        /// The dispatch.
+        name: DispatchName,
+    },
     /// From InProgress, Delayer or Blocker: a dispatch ended.
     Ended(Ended),
     /// From the Delayer: it is due and on its way.
@@ -199,6 +218,17 @@ pub struct Submission {
 pub enum Effect {
     /// To the board.
     Ask(Ask),
+    /// To the Lease, each second: the yard is alive.
+    Pulse,
+    /// To the Lease: all is settled, the registration can go.
+    Release,
+    /// To a Pool: the mark is committed, the dispatch may start.
+    Go {
+        /// The pool.
+        pool: PoolId,
+        /// The dispatch.
+        name: DispatchName,
+    },
     /// To the Delayer: a dispatch begins.
     Dispatch(Box<Dispatch>),
     /// To the Delayer: take this out.
@@ -249,12 +279,8 @@ pub enum Answer {
     Cancelled(Result<Vec<(TaskId, CancelAnswer)>, EmptyFilter>),
     /// To a reschedule.
     Rescheduled(RescheduleResult),
-    /// To a get.
-    Task(Option<Box<TaskView>>),
-    /// To a list.
-    Tasks(Vec<TaskView>),
-    /// To a count.
-    Counts(Counts),
+    /// To a query: what the board says.
+    Board(Box<Result<store::Answer, StoreError>>),
     /// To a sum.
     Totals(Totals),
     /// To a look, from the Pool itself.
@@ -287,6 +313,10 @@ pub enum SubmitRefusal {
     /// The board refused.
     #[error(transparent)]
     Board(#[from] Refusal),
+    /// The store failed for as long as the submit could wait. After [`StoreError::Unknown`] the task may be kept all the
+    /// same: submit it again under the same id.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// What became of a cancel, for one task.
@@ -434,11 +464,16 @@ impl Machine for Conductor {
             Event::Cancel { filter, reply } => self.cancel(now, *filter, reply, effects),
             Event::Reschedule { id, due, reply } => self.reschedule(now, id, due, reply, effects),
             Event::Watch { id, reply } => self.watch(now, id, reply, effects),
-            Event::Get { id, reply } => self.get(now, id, reply, effects),
-            Event::List { filter, after, limit, reply } => {
-                self.list(now, *filter, after, limit, reply, effects);
-            }
-            Event::Count { reply } => self.count(now, reply, effects),
+            Event::Query { request, reply } => self.query(now, *request, reply, effects),
+            // A shared board's; until it is served.
+            Event::Hint(_)
+            | Event::StoreDown(_)
+            | Event::StoreUp
+            | Event::Owned(_)
+            | Event::Disowned
+            | Event::Marked(_)
+            | Event::Released
+            | Event::MayStart { .. } => {}
             Event::Sum { reply } => effects.push(Effect::Answer(reply, Answer::Totals(self.totals))),
             Event::Look { pool, reply } => effects.push(Effect::Look { pool, reply }),
             Event::Drain { reply } => self.start_drain(reply, effects),

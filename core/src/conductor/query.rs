@@ -5,7 +5,7 @@ use super::{Answer, Conductor, Effect};
 use crate::dispatch::Outcome;
 use crate::id::{TaskId, Token};
 use crate::map::Map;
-use crate::store::{self, Filter, Request, TaskView};
+use crate::store::{self, Request, TaskView};
 use crate::time::Now;
 
 /// Who waits for which task.
@@ -84,36 +84,13 @@ impl Conductor {
         }
     }
 
-    pub(super) fn get(&mut self, now: Now, id: TaskId, reply: Token, effects: &mut Vec<Effect>) {
+    /// Passes a question on to the board, after all that was submitted before it.
+    pub(super) fn query(&mut self, now: Now, request: Request, reply: Token, effects: &mut Vec<Effect>) {
         self.flush_posts(now, effects);
-        self.asks.ask(now, Request::Get(id), Purpose::Query(reply), effects);
-    }
-
-    pub(super) fn list(
-        &mut self,
-        now: Now,
-        filter: Filter,
-        after: u64,
-        limit: usize,
-        reply: Token,
-        effects: &mut Vec<Effect>,
-    ) {
-        self.flush_posts(now, effects);
-        self.asks.ask(now, Request::List { filter, after, limit }, Purpose::Query(reply), effects);
-    }
-
-    pub(super) fn count(&mut self, now: Now, reply: Token, effects: &mut Vec<Effect>) {
-        self.flush_posts(now, effects);
-        self.asks.ask(now, Request::Count, Purpose::Query(reply), effects);
+        self.asks.ask(now, request, Purpose::Query(reply), effects);
     }
 
     pub(super) fn queried(reply: Token, answer: store::Answer, effects: &mut Vec<Effect>) {
-        let answer = match answer {
-            store::Answer::Task(view) => Answer::Task(view),
-            store::Answer::Tasks(views) => Answer::Tasks(views),
-            store::Answer::Counts(counts) => Answer::Counts(counts),
-            _ => return,
-        };
-        effects.push(Effect::Answer(reply, answer));
+        effects.push(Effect::Answer(reply, Answer::Board(Box::new(Ok(answer)))));
     }
 }

@@ -38,8 +38,8 @@ impl Conductor {
         });
         let Some(settle) = verdict else { return };
         let posts = self.follow_ups(now, dispatch.task(), dispatch.epoch(), &settle);
-        let (id, epoch) = (dispatch.id(), dispatch.epoch());
-        self.outbox.batch.push(Settlement { id, epoch, settle, posts });
+        let (id, epoch, sequence) = (dispatch.id(), dispatch.epoch(), dispatch.order.sequence);
+        self.outbox.batch.push(Settlement { id, sequence, epoch, settle, posts });
     }
 
     /// Callbacks after a success, errbacks after the trash; their ids are derived, so that a repeated settlement posts
@@ -56,7 +56,13 @@ impl Conductor {
             let id = task.id.derived(format!("{label} {epoch} {index}").as_bytes());
             let child = Task { id, ..template.clone() };
             let expires = child.expires.map(|expires| absolute(now, expires));
-            NewRow { due: self.due_at(now, child.due), expires, exempt: true, task: Arc::new(child) }
+            NewRow {
+                due: self.due_at(now, child.due),
+                expires,
+                exempt: true,
+                batch: None,
+                task: Arc::new(child),
+            }
         };
         tasks.iter().enumerate().map(follow_up).collect()
     }

@@ -20,7 +20,7 @@ pub struct Totals {
 impl Totals {
     pub(super) fn add(&mut self, outcome: &Outcome) {
         *match outcome {
-            Outcome::Succeeded(_) => &mut self.succeeded,
+            Outcome::Succeeded(_) | Outcome::ValueGone => &mut self.succeeded,
             Outcome::Cancelled => &mut self.cancelled,
             Outcome::Expired => &mut self.expired,
             Outcome::Discarded { .. } => &mut self.discarded,

@@ -136,6 +136,7 @@ impl Machine for Pool {
         match event {
             Event::Dispatch(dispatch) => self.take_in(now, dispatch, effects),
             Event::Worker { worker, report } => self.heard(now, worker, report, effects),
+            Event::Go(_) => {}
             Event::Demand(demand) => self.demand = demand,
             Event::Cancel(cancel) => self.cancel(now, cancel, effects),
             Event::Drain => self.drain(now, effects),

@@ -36,6 +36,8 @@ pub use machine::Pool;
 pub enum Event {
     /// From the Queuer: run this.
     Dispatch(Box<Dispatch>),
+    /// From the Conductor: the mark is committed, so this may start; see [`Effect::MayStart`].
+    Go(DispatchName),
     /// From the Queuer: how many tasks wait that count as this pool's demand.
     Demand(usize),
     /// From the Queuer: take this out, or tell it to end.
@@ -80,6 +82,14 @@ pub enum Effect {
     },
     /// To `InProgress`: a dispatch ended.
     Ended(Ended),
+    /// To the Conductor: a slot is held for a dispatch whose last delivery ended unreported; may it start? Without an
+    /// [`Event::Go`] within 5 s it is returned, uncounted.
+    MayStart {
+        /// The pool.
+        pool: PoolId,
+        /// The dispatch.
+        name: DispatchName,
+    },
     /// To the Conductor: the cancel met a running task (which was told, if the reason is a user's).
     Told(Cancel),
     /// To the Conductor: it is not here.

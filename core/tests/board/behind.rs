@@ -96,7 +96,11 @@ fn the_next_takes_the_place_of_one_that_is_found_expired_by_a_claim() {
 #[test]
 fn the_next_takes_the_place_of_one_that_pauses() {
     let mut rig = queue();
-    rig.settle(1, 1, Settle::GiveBack { due: DueAt::Wall(at(500)), setback: true, renew: false });
+    rig.settle(
+        1,
+        1,
+        Settle::GiveBack { due: DueAt::Wall(at(500)), setback: true, renew: false, started: true },
+    );
     assert_eq!(rig.states([1, 2, 3, 4]), [Parked, Ready, Ready, Behind]);
     rig.pass(500).promote();
     assert_eq!(rig.states([1]), [Behind], "until one of the others has ended");

@@ -130,7 +130,11 @@ fn a_preload_that_comes_back_before_it_is_due_is_judged_later() {
     rig.post([task(1).key(3, KeyLimits::DISCARD).due_at(500)]);
     rig.preload(A, 2_000, 1);
     let due = DueAt::Wall(at(500));
-    rig.settle(1, 1, taskyard_core::store::Settle::GiveBack { due, setback: false, renew: false });
+    rig.settle(
+        1,
+        1,
+        taskyard_core::store::Settle::GiveBack { due, setback: false, renew: false, started: false },
+    );
     rig.pass(500).promote();
     assert_eq!(rig.states([1]), [RowState::Unjudged]);
 }
@@ -144,13 +148,17 @@ fn a_reply_says_for_whom_something_waits_and_what_time_brings() {
         task(3).due_at(700).expires_at(900),
     ]);
     let said = rig.said();
-    assert_eq!(said.ready.iter().collect::<Vec<_>>(), [A]);
-    assert_eq!(said.unjudged.iter().collect::<Vec<_>>(), [B]);
-    assert_eq!((said.next_due, said.next_expiry), (Some(at(700)), Some(at(900))));
+    assert_eq!(said.status.ready.iter().collect::<Vec<_>>(), [A]);
+    assert_eq!(said.status.unjudged.iter().collect::<Vec<_>>(), [B]);
+    assert_eq!((said.status.next_due, said.status.next_expiry), (Some(at(700)), Some(at(900))));
     rig.claim(A, 1);
     rig.preload(A, 2_000, 1);
     let said = rig.said();
-    assert!(said.ready.is_empty());
-    assert_eq!((said.next_due, said.next_expiry), (None, None), "what is claimed expires in the yard");
+    assert!(said.status.ready.is_empty());
+    assert_eq!(
+        (said.status.next_due, said.status.next_expiry),
+        (None, None),
+        "what is claimed expires in the yard"
+    );
     assert_eq!(rig.view(3).unwrap().id, id(3));
 }

@@ -11,7 +11,7 @@ fn a_parked_task_runs_at_its_new_time_and_not_at_the_old() {
     let mut rig = Rig::new();
     rig.post([task(1).due_at(500), task(2).due_at(1_000)]);
     assert_eq!(rig.reschedule(2, 100), RescheduleAnswer::Done);
-    assert_eq!(rig.said().next_due, Some(at(100)), "it is the first now");
+    assert_eq!(rig.said().status.next_due, Some(at(100)), "it is the first now");
     assert_eq!(rig.reschedule(1, 2_000), RescheduleAnswer::Done);
     rig.pass(100).promote();
     assert_eq!(rig.claim(A, 9), [2]);

@@ -8,8 +8,8 @@ use taskyard_core::dispatch::{Failure, Outcome, TaskError, Trash};
 use taskyard_core::id::PoolId;
 use taskyard_core::router::Router;
 use taskyard_core::store::{
-    Answer, Ask, Claimed, Counts, Filter, PoolRoom, Posted, Reply, Request, RescheduleAnswer, Room, RowState,
-    Settle, Settlement, TaskView,
+    Answer, Ask, Asker, Claimed, Counts, Filter, OwnerId, PoolRoom, Posted, Reply, Request, RescheduleAnswer,
+    Room, RowState, Settle, Settlement, TaskView,
 };
 use taskyard_core::task::{DueAt, Task};
 use taskyard_core::time::Instant64;
@@ -57,8 +57,12 @@ impl Rig {
     /// Asks under a new number; every request before it was answered.
     pub(crate) fn ask(&mut self, request: Request) -> Answer {
         self.no += 1;
-        self.last = Some(Ask { no: self.no, request: Arc::new(request), oldest_open: self.no });
+        self.last = Some(self.numbered(Arc::new(request), self.no));
         self.repeat()
+    }
+
+    fn numbered(&self, request: Arc<Request>, oldest_open: u64) -> Ask {
+        Ask { owner: OwnerId::SOLE, from: Asker::Conductor, no: self.no, request, oldest_open }
     }
 
     /// Asks the last question again, under its number.
@@ -99,7 +103,7 @@ impl Rig {
         self.no += 1;
         let rows = tasks.map(New::row).into();
         let request = Arc::new(Request::Post { rows, room: Room::default() });
-        self.ask_again(Ask { no: self.no, request, oldest_open });
+        self.ask_again(self.numbered(request, oldest_open));
     }
 
     /// Posts, with room for claims in the same write.
@@ -127,8 +131,18 @@ impl Rig {
 
     pub(crate) fn settle_posting(&mut self, n: u64, epoch: u32, settle: Settle, posts: Vec<New>) -> bool {
         let posts = posts.into_iter().map(New::row).collect();
-        let answer = self.ask(Request::Settle(vec![Settlement { id: id(n), epoch, settle, posts }]));
+        let sequence = self.sequence(n);
+        let answer =
+            self.ask(Request::Settle(vec![Settlement { id: id(n), sequence, epoch, settle, posts }]));
         settled(&answer)
+    }
+
+    /// The sequence of an unfinished task; 0 if there is none.
+    fn sequence(&mut self, n: u64) -> u64 {
+        let before = self.last.clone();
+        let sequence = self.view(n).and_then(|view| view.order).map_or(0, |order| order.sequence);
+        self.last = before;
+        sequence
     }
 
     /// Tasks that expired.
@@ -138,7 +152,7 @@ impl Rig {
 
     /// Tasks that were cancelled, and those that had ended.
     pub(crate) fn cancel(&mut self, filter: Filter) -> (Vec<u64>, Vec<u64>) {
-        cancelled(self.ask(Request::Cancel(filter)))
+        cancelled(self.ask(Request::Cancel { filter, after: 0 }))
     }
 
     pub(crate) fn reschedule(&mut self, n: u64, ms: u64) -> RescheduleAnswer {
@@ -166,7 +180,7 @@ impl Rig {
 
     pub(crate) fn list(&mut self, filter: Filter, after: u64, limit: usize) -> Vec<TaskView> {
         match self.ask(Request::List { filter, after, limit }) {
-            Answer::Tasks(views) => views,
+            Answer::Tasks { tasks, .. } => tasks,
             other => panic!("{other:?}"),
         }
     }
@@ -212,7 +226,7 @@ pub(crate) fn expired(answer: Answer) -> Vec<u64> {
 
 pub(crate) fn cancelled(answer: Answer) -> (Vec<u64>, Vec<u64>) {
     match answer {
-        Answer::Cancelled { tasks: gone, ended } => {
+        Answer::Cancelled { tasks: gone, ended, .. } => {
             (tasks(&gone), ended.into_iter().map(|id| id.0 as u64).collect())
         }
         other => panic!("{other:?}"),
@@ -253,7 +267,7 @@ pub(crate) fn retry(ms: u64) -> Settle {
 
 /// Back to its place, due as it was.
 pub(crate) fn give_back() -> Settle {
-    Settle::GiveBack { due: DueAt::Now, setback: false, renew: false }
+    Settle::GiveBack { due: DueAt::Now, setback: false, renew: false, started: true }
 }
 
 pub(crate) fn trash() -> Settle {

@@ -17,7 +17,7 @@ fn what_no_pool_takes_waits_and_lets_others_by() {
     rig.post_with(room(9, 9), [task(1).lane("c", "one"), task(2)]);
     assert_eq!(rig.states([1, 2]), [RowState::Ready, RowState::Claimed]);
     assert_eq!(rig.counts().unroutable, 1);
-    assert!(rig.said().ready.is_empty(), "nobody is to ask for it");
+    assert!(rig.said().status.ready.is_empty(), "nobody is to ask for it");
 }
 
 /// R4
@@ -42,7 +42,7 @@ fn a_name_that_is_learned_later_lets_go_what_waited_for_it() {
     ]);
     assert_eq!((rig.claim(A, 9), rig.claim(B, 9)), (vec![], vec![]));
     rig.learn(A, "three");
-    assert!(rig.said().ready.contains(A));
+    assert!(rig.said().status.ready.contains(A));
     assert_eq!((rig.claim(A, 9), rig.preload(A, 2_000, 9)), (vec![1], vec![3]));
     rig.learn(B, "three");
     assert_eq!(rig.claim(B, 9), [2]);

@@ -15,7 +15,7 @@ fn running() -> Rig {
 }
 
 fn setback(ms: u64) -> Settle {
-    Settle::GiveBack { due: DueAt::Wall(at(ms)), setback: true, renew: false }
+    Settle::GiveBack { due: DueAt::Wall(at(ms)), setback: true, renew: false, started: true }
 }
 
 #[test]

@@ -90,6 +90,6 @@ impl New {
 
     pub(crate) fn row(self) -> NewRow {
         let Self { task, due, expires, exempt } = self;
-        NewRow { task: Arc::new(task), due, expires, exempt }
+        NewRow { task: Arc::new(task), due, expires, exempt, batch: None }
     }
 }

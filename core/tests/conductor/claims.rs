@@ -2,7 +2,7 @@
 
 use taskyard_core::Machine;
 use taskyard_core::conductor::{Answer, Event, Settings};
-use taskyard_core::store::Filter;
+use taskyard_core::store::{self, Filter, Request};
 
 use crate::yard::{POOL, Yard, bounded, delayed, success, task};
 
@@ -92,12 +92,18 @@ fn a_name_that_a_pool_learns_brings_what_waited_for_it() {
 fn looking_changes_nothing() {
     let mut yard = Yard::new(1);
     yard.submit([task(1), task(2)]);
-    let filter = || Box::new(Filter { all: true, ..Filter::default() });
-    yard.tell(Event::List { filter: filter(), after: 0, limit: 9, reply: 5 });
-    yard.tell(Event::Count { reply: 6 });
-    yard.tell(Event::Get { id: crate::yard::id(2), reply: 7 });
-    assert!(matches!(yard.answer(5), Answer::Tasks(views) if views.len() == 2));
-    assert!(matches!(yard.answer(6), Answer::Counts(counts) if (counts.claimed, counts.ready) == (1, 1)));
-    assert!(matches!(yard.answer(7), Answer::Task(Some(view)) if view.id == crate::yard::id(2)));
-    assert_eq!(yard.live(), [1]);
+    let filter = || Filter { all: true, ..Filter::default() };
+    let mut query = |request| {
+        yard.tell(Event::Query { request: Box::new(request), reply: 5 });
+        match yard.answer(5) {
+            Answer::Board(answer) => answer.expect("the board is well"),
+            other => panic!("{other:?}"),
+        }
+    };
+    let list = query(Request::List { filter: filter(), after: 0, limit: 9 });
+    assert!(matches!(list, store::Answer::Tasks { tasks, more: None } if tasks.len() == 2));
+    let counts = query(Request::Count);
+    assert!(matches!(counts, store::Answer::Counts(counts) if (counts.claimed, counts.ready) == (1, 1)));
+    let one = query(Request::Get(crate::yard::id(2)));
+    assert!(matches!(one, store::Answer::Task(Some(view)) if view.id == crate::yard::id(2)));
 }

@@ -14,7 +14,7 @@ use taskyard_core::id::PoolId;
 use taskyard_core::live::LiveIndex;
 use taskyard_core::names::Lane;
 use taskyard_core::router::Router;
-use taskyard_core::store::{Ask, Filter, Reply, StoreError};
+use taskyard_core::store::{Ask, Filter, Reply, Status, StoreError};
 use taskyard_core::task::{Body, Due, Extras, Key, KeyLimits, Priority, Retry, Task};
 use taskyard_core::time::{Instant64, Timestamp};
 use taskyard_core::{Machine, Now, TaskId};
@@ -178,9 +178,8 @@ impl Yard {
     /// The store fails to answer the first question.
     pub(crate) fn fail_one(&mut self) {
         let ask = self.asks.pop_front().expect("something was asked");
-        let (no, answer) = (ask.no, Err(StoreError("the disk is on fire".into())));
-        let (ready, unjudged) = Default::default();
-        let reply = Reply { no, answer, ready, unjudged, next_due: None, next_expiry: None };
+        let answer = Err(StoreError::Unavailable("the disk is on fire".into()));
+        let reply = Reply { to: ask.from, no: ask.no, answer, status: Status::default() };
         self.tell(Event::Reply(Box::new(reply)));
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use taskyard_core::board::Board;
 use taskyard_core::dispatch::Outcome;
-use taskyard_core::store::{Answer, Ask, Reply, Request, StoreError};
+use taskyard_core::store::{Answer, Ask, Asker, OwnerId, Reply, Request, Status, StoreError};
 use taskyard_core::{Machine, Now, TaskId};
 
 use crate::rng::Rng;
@@ -15,9 +15,8 @@ pub(crate) fn answer(board: &mut Board, rng: &mut Rng, faults: bool, now: Now, a
         return None;
     }
     if faults && rng.permille(20) {
-        let (no, answer) = (ask.no, Err(StoreError("drawn by the seed".into())));
-        let (ready, unjudged) = Default::default();
-        return Some(Reply { no, answer, ready, unjudged, next_due: None, next_expiry: None });
+        let answer = Err(StoreError::Unavailable("drawn by the seed".into()));
+        return Some(Reply { to: ask.from, no: ask.no, answer, status: Status::default() });
     }
     let mut replies = Vec::new();
     board.handle(now, ask, &mut replies);
@@ -29,7 +28,11 @@ pub(crate) fn answer(board: &mut Board, rng: &mut Rng, faults: bool, now: Now, a
 pub(crate) fn outcome(board: &mut Board, now: Now, id: TaskId) -> Option<Outcome> {
     let mut replies = Vec::new();
     let request = Arc::new(Request::Get(id));
-    board.handle(now, Ask { no: 0, request, oldest_open: 0 }, &mut replies);
+    board.handle(
+        now,
+        Ask { owner: OwnerId::SOLE, from: Asker::Conductor, no: 0, request, oldest_open: 0 },
+        &mut replies,
+    );
     match replies.pop()?.answer.ok()? {
         Answer::Task(view) => view?.outcome,
         other => panic!("{other:?}"),

@@ -45,7 +45,7 @@ enum Role {
 fn addressee(mail: &Mail) -> Role {
     match mail {
         Mail::Conductor(_) => Role::Conductor,
-        Mail::Board(_) => Role::Board,
+        Mail::Board(_) | Mail::Lease(_) => Role::Board,
         Mail::Delayer(_) => Role::Delayer,
         Mail::Blocker(_) => Role::Blocker,
         Mail::InProgress(_) => Role::InProgress,
@@ -299,7 +299,7 @@ impl World {
                 self.worker_did(worker, outcome);
             }
             Mail::Answer(token, answer) => self.answered(token, answer),
-            Mail::Happened(_) => {}
+            Mail::Happened(_) | Mail::Lease(_) => {}
         }
     }
 

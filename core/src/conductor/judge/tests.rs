@@ -50,8 +50,8 @@ fn finished(outcome: Outcome) -> (After, Settle) {
     (After::Finished(outcome.clone()), Settle::Done(outcome))
 }
 
-fn given_back(due: DueAt, setback: bool, renew: bool) -> Settle {
-    Settle::GiveBack { due, setback, renew }
+fn given_back(due: DueAt, setback: bool, renew: bool, started: bool) -> Settle {
+    Settle::GiveBack { due, setback, renew, started }
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_setback_is_not_counted_and_pauses_up_to_a_minute() {
     for (setbacks, seconds) in [(0, 1), (1, 2), (2, 4), (5, 32), (6, 60), (7, 60), (u32::MAX, 60)] {
         let case = Case { dispatch: &attempt(3), retry: RETRY, setbacks, wish: None };
         let due = after(seconds);
-        let expected = (After::Again(due), given_back(DueAt::Wall(due), true, false));
+        let expected = (After::Again(due), given_back(DueAt::Wall(due), true, false, true));
         assert_eq!(judge(NOW, &case, End::Returned(Return::Setback)), expected);
     }
 }
@@ -117,13 +117,13 @@ fn what_a_drain_gives_back_keeps_due_time_and_place() {
     let case = Case { dispatch: &dispatch, retry: RETRY, setbacks: 4, wish: None };
     let (after, settle) = judge(NOW, &case, End::Returned(Return::Drain));
     assert!(matches!(after, After::Again(_)));
-    assert_eq!(settle, given_back(due, false, false));
+    assert_eq!(settle, given_back(due, false, false, false));
 }
 
 #[test]
 fn a_snooze_is_not_counted_and_takes_a_new_place() {
     let due = after(60);
-    let expected = (After::Again(due), given_back(DueAt::Wall(due), false, true));
+    let expected = (After::Again(due), given_back(DueAt::Wall(due), false, true, true));
     assert_eq!(ended(3, End::Snoozed(Duration::from_mins(1))), expected);
 }
 
@@ -131,7 +131,7 @@ fn a_snooze_is_not_counted_and_takes_a_new_place() {
 #[test]
 fn a_reschedule_gives_another_time_and_place() {
     let due = DueAt::Mono(Instant64(99));
-    assert_eq!(ended(3, End::Rescheduled(due)), (After::Rescheduled, given_back(due, false, true)));
+    assert_eq!(ended(3, End::Rescheduled(due)), (After::Rescheduled, given_back(due, false, true, false)));
 }
 
 #[test]

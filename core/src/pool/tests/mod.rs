@@ -271,6 +271,7 @@ fn line(effect: &Effect) -> String {
         Effect::Told(cancel) => format!("told {}", cancel.id().0),
         Effect::Missed(cancel) => format!("missed {}", cancel.id().0),
         Effect::Learned { names, .. } => format!("learned {names:?}"),
+        Effect::MayStart { name, .. } => format!("may {} start", name.id),
         Effect::Known { names, .. } => format!("known {names:?}"),
         Effect::Drained(_) => "drained".into(),
         Effect::Status(..) => "status".into(),

@@ -1,0 +1,23 @@
+//! What a durable store is to the actors: it answers the Board's requests, on a thread of its own.
+
+use taskyard_core::Now;
+use taskyard_core::store::{Ask, Reply, Status};
+
+/// A store that outlives the yard. It is asked on one thread, so its calls may block.
+///
+/// # What it promises
+/// One reply per request, in order. Every request of one call is committed, or none; a reply is given after the commit. A
+/// request that was answered and is asked again gets the same answer (what it said is kept until [`Ask::oldest_open`]
+/// passes it); one whose first answer was an error is done at most once.
+///
+/// # Clocks
+/// Due times and expiries are compared with `now.wall`; so nothing here reads a clock for them. Leases run on a clock that
+/// the store shares with all who use it: boot time (SQLite), the server's (Postgres).
+pub trait Store: Send {
+    /// Answers a batch of requests in one commit.
+    fn answer(&mut self, now: Now, asks: &[Ask]) -> Vec<Reply>;
+
+    /// How the board stands if others may have changed it since the last call of either method; `None`: nobody did. Called
+    /// about once a second, and after the store was woken by a notice from outside.
+    fn look(&mut self, now: Now) -> Option<Status>;
+}
