@@ -17,6 +17,7 @@ impl Pool {
         output: String,
         effects: &mut Vec<Effect>,
     ) {
+        self.break_promises(number, effects);
         let Some(mut worker) = self.crew.remove(number, now.mono) else { return };
         self.alarms.set(Alarm::Worker(number), &mut worker.alarm, None);
         if let Some(max_age) = self.settings.max_age {

@@ -14,6 +14,7 @@ mod reports;
 mod scale;
 mod starts;
 mod status;
+mod suspects;
 #[cfg(test)]
 mod tests;
 mod voice;

@@ -151,6 +151,8 @@ fn a_cancel_of_what_was_sent_ahead_recalls_it_and_then_ends_it() {
         (Reason::User, "Cancelled"),
         (Reason::Expired, "Expired"),
         (Reason::Reschedule(DueAt::Now), "Rescheduled(Now)"),
+        (Reason::Park, DRAINED),
+        (Reason::Disowned, DRAINED),
     ] {
         let mut script = opened();
         script.run(1, &task(1));
@@ -208,5 +210,19 @@ fn a_person_s_cancel_of_what_waits_stands_whatever_else_comes() {
             script.cancel(&live, reason);
         }
         script.forget().report(1, Report::Returned { id: TaskId(2) }).expect([&*ended(2, "Cancelled")]);
+    }
+}
+
+#[test]
+fn what_must_not_run_on_is_told_whatever_else_wanted_it_back() {
+    for reasons in [[Reason::Park, Reason::Disowned], [Reason::Disowned, Reason::Expired]] {
+        let mut script = opened();
+        script.run(1, &task(1));
+        let live = script.dispatch(&task(2));
+        for reason in reasons {
+            script.cancel(&live, reason);
+        }
+        script.forget().done(1, 1).started(1, 2);
+        script.expect([&*ended(1, SUCCEEDED), "told 2", "1 cancel 2 Shutdown"]);
     }
 }
