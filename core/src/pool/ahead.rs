@@ -36,6 +36,7 @@ impl Pool {
     pub(super) fn learn_run(&mut self, now: Instant64, held: &Held) {
         let Some(worker) = self.crew.get_mut(held.worker) else { return };
         let last = std::mem::replace(&mut worker.last_done, now);
+        worker.stalled = false;
         if !self.settings.send_ahead || worker.ahead == 0 {
             return;
         }

@@ -14,6 +14,8 @@ pub(super) enum Alarm {
     Mark(TaskId),
     /// A worker may not have done what it was told: get ready, start a task, or end.
     Worker(u32),
+    /// What was sent ahead to a worker may wait behind a task that runs long.
+    Stall(u32),
     /// A worker is too old.
     Age(u32),
     /// Workers may be started again.

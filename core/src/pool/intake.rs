@@ -71,6 +71,7 @@ impl Pool {
             dispatch,
         };
         self.held.insert(held.dispatch.id(), held);
+        self.watch_for_stall(now, number);
     }
 
     /// Takes a dispatch off its worker, whatever becomes of it. [`settle`](Self::settle) the worker afterwards.

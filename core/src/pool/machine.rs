@@ -125,6 +125,7 @@ impl Pool {
             Alarm::Task(id) => self.time_is_up(now, id, effects),
             Alarm::Mark(id) => self.no_leave(now, id, effects),
             Alarm::Worker(number) => self.next_rung(now, number, effects),
+            Alarm::Stall(number) => self.look_for_stall(now, number, effects),
             Alarm::Age(number) => self.retire(now, number, effects),
             Alarm::Drain => self.drain_grace_over(now, effects),
             // The size is looked at in each turn.

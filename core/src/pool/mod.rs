@@ -12,6 +12,7 @@ mod machine;
 mod pace;
 mod reports;
 mod scale;
+mod stalls;
 mod starts;
 mod status;
 mod suspects;

@@ -88,6 +88,10 @@ pub(super) struct Worker {
     pub(super) doom: Option<Doom>,
     /// The next look at it: whether it got ready, whether it starts what it was sent, or the next rung.
     pub(super) alarm: Option<Instant64>,
+    /// The next look whether what was sent ahead waits too long.
+    pub(super) stall: Option<Instant64>,
+    /// It waited too long, and no task has ended since.
+    pub(super) stalled: bool,
     /// When it last had a slot freed, as a running number: the most recent one is given the next task.
     pub(super) freed: u64,
     /// What the pool's sums count of it now.
@@ -115,6 +119,8 @@ impl Worker {
             rung: Rung::Calm,
             doom: None,
             alarm: None,
+            stall: None,
+            stalled: false,
             freed: 0,
             offer: Offer::default(),
         }
@@ -165,7 +171,7 @@ impl Worker {
         };
         let free = self.concurrency.saturating_sub(held).min(allowed);
         // What is sent while a slot is kept must not take it.
-        let takes_ahead = terms.send_ahead && self.promised.is_empty();
+        let takes_ahead = terms.send_ahead && self.promised.is_empty() && !self.stalled;
         let ahead = if takes_ahead { self.ahead.saturating_sub(waiting) } else { 0 };
         Offer {
             serving,
