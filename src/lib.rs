@@ -10,6 +10,7 @@
 //! - [`draft`]: a task being written · [`submit`] how it gets in · [`task_handle`] what follows it
 //! - [`service`]: a yard from a configuration, with its [`producers`] and its [`control`] commands
 //! - [`errors`]: what can go wrong, each with what to do
+//! - [`store`]: boards that outlive the yard
 //! - [`config`]: what stands in one · [`schedule`] when schedules are due
 //! - [`testing`]: a yard for tests
 
@@ -35,6 +36,8 @@ mod readiness;
 pub mod registry;
 pub mod schedule;
 pub mod service;
+#[cfg(feature = "sqlite")]
+pub mod store;
 pub mod submit;
 pub mod task_handle;
 #[cfg(feature = "testing")]
