@@ -13,6 +13,7 @@
 //! - [`config`]: what stands in one · [`schedule`] when schedules are due
 //! - [`testing`]: a yard for tests
 
+mod board_calls;
 pub mod builder;
 mod calls;
 pub mod config;

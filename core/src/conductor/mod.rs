@@ -24,7 +24,7 @@ use crate::live::LiveIndex;
 use crate::machine::Machine;
 use crate::names::TaskName;
 use crate::status::PoolStatus;
-use crate::store::{self, Ask, Filter, OwnerId, Refusal, Reply, RowState, Status, StoreError};
+use crate::store::{self, Ask, BatchId, Filter, OwnerId, Refusal, Reply, RowState, Status, StoreError};
 use crate::task::{Due, Retry, Task};
 use crate::time::{Now, Timestamp, Wakeup};
 use admission::Posts;
@@ -211,6 +211,8 @@ pub struct Submission {
     pub watch: Option<Token>,
     /// From a running task: taken in even while draining.
     pub inside: bool,
+    /// The batch whose end they hold up, if any.
+    pub batch: Option<BatchId>,
 }
 
 /// What the Conductor wants told.
