@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::Board;
 use super::query::LOOK;
-use super::row;
 use super::told::Asked;
 use crate::dispatch::Outcome;
+use crate::filing;
 use crate::id::{Sequence, TaskId};
 use crate::map::Set;
 use crate::store::{Answer, Filter, OwnerId, RescheduleAnswer, RowState};
@@ -80,7 +80,7 @@ impl Board {
             Some(_) => {
                 self.lift(id);
                 if let Some(row) = self.rows.get_mut(id) {
-                    row.due = row::wall(due, now);
+                    row.due = filing::wall(due, now);
                 }
                 self.renew_order(now, id);
                 self.release_key(id);

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::Board;
-use super::row::{self, Row};
+use super::place::place;
+use super::row::Row;
+use crate::filing;
 use crate::id::{PoolId, TaskId};
-use crate::lanes::{LaneId, Laned};
+use crate::lanes::LaneId;
 use crate::router::Route;
-use crate::store::{Claimed, Known, NewRow, OwnerId, PoolRoom, Posted, Refusal, Room, RowState};
+use crate::store::{Claimed, Known, NewRow, OwnerId, Posted, Refusal, Room, RowState};
 use crate::task::{DueAt, Task};
 use crate::time::{Now, Timestamp, micros};
 
@@ -26,7 +28,7 @@ impl Board {
             Err(refusal) => return Posted::Refused(refusal),
         };
         self.lanes.enter(lane);
-        let mut row = self.new_row(now, Arc::clone(&new.task), row::wall(new.due, now), lane);
+        let mut row = self.new_row(now, Arc::clone(&new.task), filing::wall(new.due, now), lane);
         row.expires = new.expires.into();
         if let Some(batch) = new.batch.filter(|batch| self.batches.enter(*batch)) {
             row.extras_mut().batch = Some(batch);
@@ -73,7 +75,7 @@ impl Board {
     pub(super) fn new_row(&mut self, now: Now, task: Arc<Task>, due: Timestamp, lane: LaneId) -> Row {
         self.sequence += 1;
         Row {
-            order: row::order(&task, due, now.wall, self.sequence, micros(self.settings.aging)),
+            order: filing::order(task.priority, due, now.wall, self.sequence, micros(self.settings.aging)),
             task,
             posted: now.wall,
             due,
@@ -98,28 +100,11 @@ impl Board {
         due: DueAt,
         room: &mut Room,
     ) -> Option<Claimed> {
-        let pools = self.lanes.pools(row.lane);
-        let near = !row::is_due(due, now);
-        let unjudged = !near && row.must_be_judged();
-        if room.total == 0 || near && row.due >= room.before {
-            return None;
-        }
-        let nobody_waits = |pool: PoolId, rows: &Laned<_, _>| rows.first(pool).is_none();
-        let pool = if unjudged {
-            pools.iter().copied().find(|pool| nobody_waits(*pool, &self.unjudged))?
-        } else {
-            if !near && !self.keys.admit(row, false) {
-                return None;
-            }
-            let has_room = |room: &PoolRoom| if near { room.near > 0 } else { room.ready > 0 };
-            let may = |pool: PoolId| room.pools.iter().position(|r| r.pool == pool && has_room(r));
-            let nobody_waits = |pool: PoolId| near || nobody_waits(pool, &self.ready);
-            let place = pools.iter().find_map(|pool| may(*pool).filter(|_| nobody_waits(*pool)))?;
-            let room = &mut room.pools[place];
-            *(if near { &mut room.near } else { &mut room.ready }) -= 1;
-            room.pool
-        };
-        room.total -= 1;
+        let state = place(&mut self.keys, now, row);
+        let waiting = if state == RowState::Unjudged { &self.unjudged } else { &self.ready };
+        let waits = |pool| waiting.first(pool).is_some();
+        let pool = filing::claim_new(state, row.due, self.lanes.pools(row.lane), room, waits)?;
+        let near = state == RowState::Parked;
         if near {
             self.keys.admit(row, true);
         }

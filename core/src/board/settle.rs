@@ -1,8 +1,9 @@
 //! Settlements: how claimed rows change when their pass ends.
 
 use super::Board;
-use super::row::{self, Row};
+use super::row::Row;
 use crate::dispatch::Outcome;
+use crate::filing;
 use crate::id::TaskId;
 use crate::store::{AttemptEnd, OwnerId, Room, RowState, Settle, Settled, Settlement};
 use crate::task::DueAt;
@@ -70,7 +71,7 @@ impl Board {
         }
         self.owners.let_go(row.owner, row.order.sequence);
         row.judged |= row.due <= now.wall;
-        row.due = row::wall(due, now);
+        row.due = filing::wall(due, now);
         if renew {
             self.renew_order(now, id);
             self.release_key(id);
@@ -83,7 +84,7 @@ impl Board {
     pub(super) fn renew_order(&mut self, now: Now, id: TaskId) {
         let aging = micros(self.settings.aging);
         if let Some(row) = self.rows.get_mut(id) {
-            row.order = row::order(&row.task, row.due, now.wall, row.order.sequence, aging);
+            row.order = filing::order(row.task.priority, row.due, now.wall, row.order.sequence, aging);
         }
     }
 }
