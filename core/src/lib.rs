@@ -10,6 +10,7 @@ pub mod conductor;
 pub mod defaults;
 pub mod delayer;
 pub mod dispatch;
+pub mod filing;
 pub mod id;
 pub mod in_progress;
 pub mod keys;

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::row::{self, Row};
-use super::{Board, ended::EndedTask};
+use super::row::Row;
+use super::{Board, ended::EndedTask, keys::Keys};
 use crate::dispatch::Outcome;
+use crate::filing;
 use crate::id::{PoolId, TaskId};
-use crate::lanes::{LaneId, Laned};
+use crate::lanes::LaneId;
 use crate::router::Route;
-use crate::store::{Claimed, Known, NewRow, PoolRoom, Posted, Refusal, Room, RowState};
+use crate::store::{Claimed, Known, NewRow, Posted, Refusal, Room, RowState};
 use crate::task::DueAt;
 use crate::time::{Now, micros};
 
@@ -68,9 +69,15 @@ impl Board {
 
     fn new_row(&mut self, now: Now, new: &NewRow, lane: LaneId) -> Row {
         self.sequence += 1;
-        let due = row::wall(new.due, now);
+        let due = filing::wall(new.due, now);
         Row {
-            order: row::order(&new.task, due, now.wall, self.sequence, micros(self.settings.aging)),
+            order: filing::order(
+                new.task.priority,
+                due,
+                now.wall,
+                self.sequence,
+                micros(self.settings.aging),
+            ),
             task: Arc::clone(&new.task),
             posted: now.wall,
             due,
@@ -88,48 +95,22 @@ impl Board {
 
     /// Claims a new row in the write that posts it: only if its pool has room and no row of that pool waits.
     fn claim_new(&mut self, now: Now, row: &mut Row, due: DueAt, room: &mut Room) -> Option<Claimed> {
-        let pools = self.lanes.pools(row.lane);
-        let near = !row::is_due(due, now);
-        let unjudged = !near && row.must_be_judged();
-        if room.total == 0 || near && row.due >= room.before {
-            return None;
-        }
-        let nobody_waits = |pool: PoolId, rows: &Laned<_, _>| rows.first(pool).is_none();
-        let pool = if unjudged {
-            pools.iter().copied().find(|pool| nobody_waits(*pool, &self.unjudged))?
-        } else {
-            if !near && !self.keys.admit(row, false) {
-                return None;
-            }
-            let has_room = |room: &PoolRoom| if near { room.near > 0 } else { room.ready > 0 };
-            let may = |pool: PoolId| room.pools.iter().position(|r| r.pool == pool && has_room(r));
-            let nobody_waits = |pool: PoolId| near || nobody_waits(pool, &self.ready);
-            let place = pools.iter().find_map(|pool| may(*pool).filter(|_| nobody_waits(*pool)))?;
-            let room = &mut room.pools[place];
-            *(if near { &mut room.near } else { &mut room.ready }) -= 1;
-            room.pool
-        };
-        room.total -= 1;
+        let state = place(&mut self.keys, now, row);
+        let waiting = if state == RowState::Unjudged { &self.unjudged } else { &self.ready };
+        let waits = |pool| waiting.first(pool).is_some();
+        let pool = filing::claim_new(state, row.due, self.lanes.pools(row.lane), room, waits)?;
+        let near = state == RowState::Parked;
         if near {
             self.keys.admit(row, true);
         }
         row.epoch += 1;
-        let due = if near { due } else { DueAt::Now };
-        Some(row.claimed(pool, due))
+        Some(row.claimed(pool, if near { due } else { DueAt::Now }))
     }
 
     /// Gives a row without a place the one that its due time and its key ask for.
     pub(super) fn file(&mut self, now: Now, id: TaskId) -> RowState {
         let Some(row) = self.rows.get_mut(id) else { return RowState::Ended };
-        let state = if row.due > now.wall {
-            RowState::Parked
-        } else if row.must_be_judged() {
-            RowState::Unjudged
-        } else if self.keys.admit(row, false) {
-            RowState::Ready
-        } else {
-            RowState::Behind
-        };
+        let state = place(&mut self.keys, now, row);
         if state == RowState::Parked {
             self.release_key(id);
         }
@@ -170,4 +151,9 @@ impl Board {
         self.bury(row, outcome);
         true
     }
+}
+
+/// Where an unclaimed row goes. It is counted for its key if that is ready.
+fn place(keys: &mut Keys, now: Now, row: &mut Row) -> RowState {
+    filing::state(row.due, now, row.must_be_judged(), || keys.admit(row, false))
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::dispatch::{Failure, Order};
-use crate::id::{Epoch, PoolId, Sequence};
+use crate::filing;
+use crate::id::{Epoch, PoolId};
 use crate::lanes::LaneId;
 use crate::store::{Claimed, RowState};
 use crate::task::{DueAt, Key, Task};
-use crate::time::{Now, Timestamp};
+use crate::time::Timestamp;
 
 /// One unfinished task.
 #[derive(Debug)]
@@ -32,14 +33,12 @@ pub(super) struct Row {
 impl Row {
     /// The key of which only a bounded number is ready or claimed, the others being behind.
     pub(super) fn serial_key(&self) -> Option<(Key, u32)> {
-        let limits = self.task.limits;
-        let bounded = limits.running != crate::task::KeyLimits::UNLIMITED && !limits.bounds_waiting();
-        self.task.key.filter(|_| bounded).map(|key| (key, limits.running))
+        filing::serial_key(self.task.key, self.task.limits)
     }
 
     /// Whether it must be judged against the others of its key before it counts.
     pub(super) fn must_be_judged(&self) -> bool {
-        !self.judged && self.task.key.is_some() && self.task.limits.bounds_waiting()
+        filing::must_be_judged(self.task.key, self.task.limits, self.judged)
     }
 
     /// The claim of this row, for a pool.
@@ -58,31 +57,5 @@ impl Row {
             unjudged: self.must_be_judged(),
             posted: self.posted,
         }
-    }
-}
-
-/// The place in the order of what becomes due at `due` (see [`Order`]).
-pub(super) fn order(task: &Task, due: Timestamp, posted: Timestamp, sequence: Sequence, aging: i64) -> Order {
-    let priority = i64::from(task.priority.get());
-    let lead = if aging == 0 { priority << 56 } else { priority.saturating_mul(aging) };
-    let rank = if aging == 0 { -lead } else { due.max(posted).0.saturating_sub(lead) };
-    Order { rank, sequence }
-}
-
-/// A due time on the wall clock.
-pub(super) fn wall(due: DueAt, now: Now) -> Timestamp {
-    match due {
-        DueAt::Now => now.wall,
-        DueAt::Mono(at) => Timestamp(now.wall.0.saturating_add(at.since(now.mono))),
-        DueAt::Wall(at) => at,
-    }
-}
-
-/// Whether a due time has come, on the clock that it is on.
-pub(super) fn is_due(due: DueAt, now: Now) -> bool {
-    match due {
-        DueAt::Now => true,
-        DueAt::Mono(at) => at <= now.mono,
-        DueAt::Wall(at) => at <= now.wall,
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::Board;
-use super::row::{self, Row};
+use super::row::Row;
 use crate::dispatch::Outcome;
+use crate::filing;
 use crate::id::TaskId;
 use crate::map::Set;
 use crate::store::{Answer, Filter, RescheduleAnswer, Room, RowState, Settle, Settled, Settlement};
@@ -50,7 +51,7 @@ impl Board {
     fn put_back(&mut self, now: Now, id: TaskId, due: DueAt, renew: bool) {
         let Some(row) = self.rows.get_mut(id) else { return };
         row.judged |= row.due <= now.wall;
-        row.due = row::wall(due, now);
+        row.due = filing::wall(due, now);
         if renew {
             renew_order(row, now, micros(self.settings.aging));
             self.release_key(id);
@@ -97,7 +98,7 @@ impl Board {
             Some(_) => {
                 self.lift(id);
                 if let Some(row) = self.rows.get_mut(id) {
-                    row.due = row::wall(due, now);
+                    row.due = filing::wall(due, now);
                     renew_order(row, now, micros(self.settings.aging));
                 }
                 self.release_key(id);
@@ -109,5 +110,5 @@ impl Board {
 }
 
 fn renew_order(row: &mut Row, now: Now, aging: i64) {
-    row.order = row::order(&row.task, row.due, now.wall, row.order.sequence, aging);
+    row.order = filing::order(row.task.priority, row.due, now.wall, row.order.sequence, aging);
 }
