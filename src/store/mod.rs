@@ -10,5 +10,7 @@ pub(crate) mod reading;
 pub(crate) mod record;
 pub(crate) mod remembered;
 pub mod setup;
+pub mod sqlite;
 
 pub use setup::Setup;
+pub use sqlite::Sqlite;
