@@ -2,17 +2,24 @@
 
 use super::Board;
 use super::ended::EndedTask;
+use super::keys::Keys;
 use super::row::Row;
 use crate::dispatch::Outcome;
+use crate::filing;
 use crate::id::TaskId;
 use crate::store::RowState;
 use crate::time::Now;
+
+/// Where an unclaimed row goes. It is counted for its key if that is ready.
+pub(super) fn place(keys: &mut Keys, now: Now, row: &mut Row) -> RowState {
+    filing::state(row.due, now, row.must_be_judged(), || keys.admit(row, false))
+}
 
 impl Board {
     /// Gives a row without a place the one that its due time and its key ask for.
     pub(super) fn file(&mut self, now: Now, id: TaskId) -> RowState {
         let Some(row) = self.rows.get_mut(id) else { return RowState::Ended };
-        let state = row.place(now, &mut self.keys);
+        let state = place(&mut self.keys, now, row);
         if state == RowState::Parked {
             self.release_key(id);
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Board;
+use super::place::place;
 use super::row::Row;
 use crate::filing;
 use crate::id::{PoolId, TaskId};
@@ -99,7 +100,7 @@ impl Board {
         due: DueAt,
         room: &mut Room,
     ) -> Option<Claimed> {
-        let state = row.place(now, &mut self.keys);
+        let state = place(&mut self.keys, now, row);
         let waiting = if state == RowState::Unjudged { &self.unjudged } else { &self.ready };
         let waits = |pool| waiting.first(pool).is_some();
         let pool = filing::claim_new(state, row.due, self.lanes.pools(row.lane), room, waits)?;

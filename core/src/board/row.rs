@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::extras::Extras;
-use super::keys::Keys;
 use crate::dispatch::Order;
 use crate::filing;
 use crate::id::{Epoch, PoolId};
@@ -42,11 +41,6 @@ impl Row {
     /// Whether it must be judged against the others of its key before it counts.
     pub(super) fn must_be_judged(&self) -> bool {
         filing::must_be_judged(self.task.key, self.task.limits, self.judged)
-    }
-
-    /// Where it goes while nobody has it. It is counted for its key if that is ready.
-    pub(super) fn place(&mut self, now: Now, keys: &mut Keys) -> RowState {
-        filing::state(self.due, now, self.must_be_judged(), || keys.admit(self, false))
     }
 
     /// Whether this owner has it.

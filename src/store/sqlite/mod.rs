@@ -39,7 +39,7 @@ use taskyard_core::store::{Answer, Ask, Reply, Request, Status, StoreError};
 
 pub use clock::{BootClock, KernelClock};
 pub use error::SqliteError;
-pub use open::{Durability, Options};
+pub use open::Options;
 
 use self::error::{concerns_all, refusal};
 use self::file::Identity;

@@ -14,25 +14,15 @@ use super::file::Identity;
 use super::mirror::Mirror;
 use super::turn::Rules;
 use super::{Sql, Sqlite, schema};
+use crate::store::choice::Durability;
 use crate::store::remembered::Remembered;
 use crate::store::setup::Setup;
-
-/// What survives what.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// What was accepted survives a loss of power: each commit waits for the disk.
-    #[default]
-    Full,
-    /// What was accepted survives the death of the process; a loss of power may take the last commits, but never leaves half
-    /// of one.
-    Normal,
-}
 
 /// How a board in a file is set up.
 pub struct Options {
     /// What is the same for every durable board.
     pub setup: Setup,
-    /// What survives what.
+    /// What a task survives once its submit was answered.
     pub durability: Durability,
     /// The clock of the leases; `None`: the kernel's.
     pub clock: Option<Box<dyn BootClock>>,
