@@ -9,6 +9,8 @@ use taskyard_core::{board, lease};
 
 use super::choice::{OpenError, Place, StoreChoice};
 use super::setup::Setup;
+#[cfg(feature = "sqlite")]
+use super::sqlite::{Options, Sqlite};
 use super::url::StoreUrl;
 use crate::errors::StartError;
 use crate::registry::Registry;
@@ -57,6 +59,12 @@ impl StoreChoice {
         match self.place {
             Place::Custom { open, .. } => open(setup, bell),
             Place::Named(StoreUrl::Memory) => Err("a board in memory is not opened".into()),
+            #[cfg(feature = "sqlite")]
+            Place::Named(StoreUrl::Sqlite(path)) => {
+                let options = Options { durability: self.durability, ..Options::new(setup) };
+                Ok(Box::new(Sqlite::open(path, options)?))
+            }
+            #[cfg(not(feature = "sqlite"))]
             Place::Named(StoreUrl::Sqlite(_)) => Err(missing("sqlite")),
             Place::Named(StoreUrl::Postgres(_)) => Err(missing("postgres")),
         }
