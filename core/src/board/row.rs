@@ -33,12 +33,12 @@ pub(super) struct Row {
 impl Row {
     /// The key of which only a bounded number is ready or claimed, the others being behind.
     pub(super) fn serial_key(&self) -> Option<(Key, u32)> {
-        filing::serial_key(&self.task)
+        filing::serial_key(self.task.key, self.task.limits)
     }
 
     /// Whether it must be judged against the others of its key before it counts.
     pub(super) fn must_be_judged(&self) -> bool {
-        filing::must_be_judged(&self.task, self.judged)
+        filing::must_be_judged(self.task.key, self.task.limits, self.judged)
     }
 
     /// The claim of this row, for a pool.
