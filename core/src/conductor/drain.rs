@@ -1,8 +1,9 @@
-//! Drain: nothing new comes in, a mark travels the dispatches' way, and when all is settled what remains is listed.
+//! Drain: nothing new comes in, a mark travels the dispatches' way, and when all is settled the registration is given up.
+//! What remains on a board that ends with the yard is listed.
 
 use std::collections::BTreeSet;
 
-use super::asks::Purpose;
+use super::purpose::Purpose;
 use super::{Answer, Conductor, Effect};
 use crate::id::{PoolId, TaskId, Token};
 use crate::store::{Filter, Request, TaskView};
@@ -23,6 +24,8 @@ enum Phase {
     Draining(BTreeSet<PoolId>),
     /// All is settled; the board is asked what remains.
     Asked,
+    /// All is settled; the registration is to be given up.
+    Leaving,
     /// Over; this remains.
     Drained(Vec<TaskId>),
 }
@@ -58,16 +61,35 @@ impl Conductor {
 
     pub(super) fn go_on_draining(&mut self, now: Now, effects: &mut Vec<Effect>) {
         let Phase::Draining(gone) = &self.drain.phase else { return };
-        let settled = self.ledger.len() == 0 && self.asks.is_empty();
-        if settled && gone.len() == self.ledger.pool_ids().count() {
+        let all_gone = gone.len() == self.ledger.pool_ids().count();
+        if !all_gone || self.ledger.len() > 0 || !self.all_is_answered() {
+            return;
+        }
+        if self.settings.shared {
+            self.drain.phase = Phase::Leaving;
+            effects.push(Effect::Release);
+        } else {
             self.drain.phase = Phase::Asked;
             let filter = Filter { all: true, ..Filter::default() };
             self.asks.ask(now, Request::List { filter, after: 0, limit: usize::MAX }, Purpose::Left, effects);
         }
     }
 
+    /// Without a registration nothing is answered; who waits at the edge is refused soon.
+    fn all_is_answered(&self) -> bool {
+        if self.asks.is_owned() { self.asks.is_empty() } else { !self.asks.is_waited_for() }
+    }
+
     pub(super) fn drained(&mut self, left: &[TaskView], effects: &mut Vec<Effect>) {
         self.drain.phase = Phase::Drained(left.iter().map(|view| view.id).collect());
         self.drain.tell(effects);
+    }
+
+    /// The registration is given up: what remains is for others.
+    pub(super) fn released(&mut self, effects: &mut Vec<Effect>) {
+        self.pulse.stop();
+        if matches!(self.drain.phase, Phase::Leaving) {
+            self.drained(&[], effects);
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! Who waits for which task's outcome, and questions that are passed on to the board.
 
-use super::asks::Purpose;
+use super::purpose::Purpose;
+use super::replies::answered;
 use super::{Answer, Conductor, Effect};
 use crate::dispatch::Outcome;
 use crate::id::{TaskId, Token};
 use crate::map::Map;
-use crate::store::{self, Request, TaskView};
+use crate::store::{Request, StoreError, TaskView};
 use crate::time::Now;
 
 /// Who waits for which task.
@@ -84,13 +85,23 @@ impl Conductor {
         }
     }
 
+    /// The store failed for as long as somebody waits for it.
+    pub(super) fn not_watched(
+        &mut self,
+        request: &Request,
+        reply: Token,
+        error: StoreError,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Request::Get(id) = request else { return };
+        if self.watchers.remove(*id, reply) {
+            effects.push(answered(reply, Err(error)));
+        }
+    }
+
     /// Passes a question on to the board, after all that was submitted before it.
     pub(super) fn query(&mut self, now: Now, request: Request, reply: Token, effects: &mut Vec<Effect>) {
         self.flush_posts(now, effects);
         self.asks.ask(now, request, Purpose::Query(reply), effects);
-    }
-
-    pub(super) fn queried(reply: Token, answer: store::Answer, effects: &mut Vec<Effect>) {
-        effects.push(Effect::Answer(reply, Answer::Board(Box::new(Ok(answer)))));
     }
 }

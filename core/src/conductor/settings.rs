@@ -27,6 +27,12 @@ pub struct Settings {
     pub max_dispatches: Option<u64>,
     /// How long a submit waits for a store that fails, before it fails too.
     pub submit_patience: Duration,
+    /// How long a shared board remembers what ended.
+    pub history_for: Duration,
+    /// How many ended tasks a shared board remembers.
+    pub history_max: usize,
+    /// How long a shared board keeps the values of what ended.
+    pub result_ttl: Duration,
     /// Whether anybody observes, so that [`Effect::Happened`] is worth sending.
     pub observed: bool,
 }
@@ -42,6 +48,9 @@ impl Default for Settings {
             max_deliveries: defaults::MAX_DELIVERIES,
             max_dispatches: None,
             submit_patience: defaults::SUBMIT_PATIENCE,
+            history_for: defaults::HISTORY_FOR,
+            history_max: defaults::HISTORY_MAX,
+            result_ttl: defaults::RESULT_TTL,
             observed: false,
         }
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::admission::absolute;
-use super::asks::Purpose;
 use super::judge::{self, Case};
 use super::ledger::{After, Entry, Place};
+use super::purpose::Purpose;
 use super::{Conductor, Effect, Happened, RescheduleResult};
 use crate::dispatch::{Ended, Outcome};
 use crate::id::{Epoch, TaskId};
@@ -25,10 +25,24 @@ impl Outbox {
     pub(super) fn len(&self) -> usize {
         self.batch.len() + self.on_the_way
     }
+
+    pub(super) fn put(&mut self, settlement: Settlement) {
+        self.batch.push(settlement);
+    }
+
+    /// The registration is lost: what is not recorded is refused, or would be.
+    pub(super) fn lose_all(&mut self) {
+        self.stale += self.batch.len() as u64;
+        self.batch.clear();
+        self.on_the_way = 0;
+    }
 }
 
 impl Conductor {
-    pub(super) fn ended(&mut self, now: Now, Ended { dispatch, end }: Ended) {
+    pub(super) fn ended(&mut self, now: Now, Ended { dispatch, end }: Ended, effects: &mut Vec<Effect>) {
+        if self.ledger.is_disowned(dispatch.name()) {
+            return self.let_go(now, dispatch.name(), effects);
+        }
         let retries = &self.settings.retry;
         let verdict = self.ledger.settling(dispatch.name(), |entry| {
             let own = dispatch.task().retry.as_deref().copied();
@@ -39,7 +53,7 @@ impl Conductor {
         let Some(settle) = verdict else { return };
         let posts = self.follow_ups(now, dispatch.task(), dispatch.epoch(), &settle);
         let (id, epoch, sequence) = (dispatch.id(), dispatch.epoch(), dispatch.order.sequence);
-        self.outbox.batch.push(Settlement { id, sequence, epoch, settle, posts });
+        self.outbox.put(Settlement { id, sequence, epoch, settle, posts });
     }
 
     /// Callbacks after a success, errbacks after the trash; their ids are derived, so that a repeated settlement posts
@@ -80,6 +94,7 @@ impl Conductor {
     pub(super) fn settled(&mut self, now: Now, results: &[Settled], effects: &mut Vec<Effect>) {
         self.outbox.on_the_way -= results.len();
         for Settled { id, epoch, accepted } in results {
+            self.strays.left(*id, *epoch);
             if *accepted {
                 self.recorded(now, *id, *epoch, effects);
             } else if let Some(entry) = self.ledger.settled(*id, *epoch) {
