@@ -22,5 +22,5 @@ mod url;
 
 pub use choice::{Durability, Kept, OpenError, StoreChoice};
 pub use setup::Setup;
-pub use taskyard_actors::store::{Bell, Store};
+pub use taskyard_actors::store::{Bell, Store, StoreDown, StoreStatus};
 pub use url::{BadStoreUrl, StoreUrl};
