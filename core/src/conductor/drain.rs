@@ -56,7 +56,17 @@ impl Drain {
     }
 }
 
+/// To whom the end of a drain is told that nobody asked for.
+const NOBODY: Token = 0;
+
 impl Conductor {
+    /// After the last dispatch that the settings allow.
+    pub(super) fn drain_by_itself(&mut self, effects: &mut Vec<Effect>) {
+        if self.allowance.is_used_up() && !self.drain.is_draining() {
+            self.start_drain(NOBODY, effects);
+        }
+    }
+
     pub(super) fn start_drain(&mut self, reply: Token, effects: &mut Vec<Effect>) {
         self.drain.waiting.push(reply);
         if !self.drain.is_draining() {

@@ -21,6 +21,13 @@ pub enum Event {
         /// For whom.
         reply: Token,
     },
+    /// From the edge: who waits for this task's end does not any more. No answer.
+    Unwatch {
+        /// Which task.
+        id: TaskId,
+        /// Who.
+        reply: Token,
+    },
     /// From the edge: cancel all that the filter picks. Answer: [`Answer::Cancelled`].
     Cancel {
         /// Which. Boxed, as what is seldom said shall not make every event larger.
