@@ -26,5 +26,5 @@ pub use choice::{Durability, Kept, OpenError, StoreChoice};
 pub use setup::Setup;
 #[cfg(feature = "sqlite")]
 pub use sqlite::Sqlite;
-pub use taskyard_actors::store::{Bell, Store};
+pub use taskyard_actors::store::{Bell, Store, StoreDown, StoreStatus};
 pub use url::{BadStoreUrl, StoreUrl};
