@@ -1,19 +1,19 @@
-//! A store with clocks of its own, asked in the words of the scripts.
+//! A store and the clocks of those who ask it, in the words of the scripts.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use taskyard_core::Now;
 use taskyard_core::board::Settings;
-use taskyard_core::dispatch::{Failure, Outcome, TaskError, Trash};
+use taskyard_core::dispatch::{DispatchName, Failure, Outcome, TaskError, Trash};
 use taskyard_core::id::PoolId;
 use taskyard_core::router::Router;
 use taskyard_core::store::{
-    Answer, Ask, Asker, Claimed, Counts, Filter, OwnerId, PoolRoom, Posted, Reply, Request, RescheduleAnswer,
-    Room, RowState, Settle, Settlement, TaskView,
+    Answer, Ask, Asker, Claimed, Counts, Filter, OwnerId, OwnerView, PoolRoom, Posted, Registration, Renewal,
+    Reply, Request, RescheduleAnswer, Room, RowState, Settle, Settlement, StoreError, TaskView,
 };
 use taskyard_core::task::{DueAt, Task};
 use taskyard_core::time::Instant64;
-use taskyard_core::{Machine, Now};
 
 use crate::task::{New, START, at, id};
 
@@ -25,13 +25,28 @@ pub(crate) const B: PoolId = PoolId(1);
 /// No task at all.
 pub(crate) const NONE: [u64; 0] = [];
 
+/// How long the leases of the scripts hold.
+pub(crate) const LEASE: Duration = Duration::from_secs(10);
+
+/// A store under test.
+pub(crate) trait Store {
+    /// The one reply to a request.
+    fn answer(&mut self, now: Now, ask: Ask) -> Reply;
+    /// Panics if what it keeps does not fit together.
+    fn check_invariants(&mut self);
+    /// So much time passes on the clock by which leases end.
+    fn pass_lease(&mut self, span: Duration);
+}
+
+/// A store, and the owner that asks it: a registered one, but where a script says otherwise.
 pub(crate) struct Rig {
-    store: Box<dyn Machine<Event = Ask, Effect = Reply>>,
+    store: Box<dyn Store>,
     pub(crate) now: Now,
+    owner: OwnerId,
     no: u64,
     last: Option<Ask>,
     /// What the last reply said beside its answer.
-    pub(crate) said: Option<Reply>,
+    said: Option<Reply>,
 }
 
 impl Rig {
@@ -45,29 +60,69 @@ impl Rig {
         router.bind(A, &["a.#".parse().unwrap()], Some(&names));
         router.bind(B, &["b.#".parse().unwrap(), "a.shared".parse().unwrap()], Some(&names));
         let now = Now { mono: Instant64(0), wall: START };
-        Self { store: crate::store(settings, router), now, no: 0, last: None, said: None }
+        let store = crate::store(settings, router);
+        let mut rig = Self { store, now, owner: OwnerId::SOLE, no: 0, last: None, said: None };
+        rig.owner = rig.register();
+        rig
     }
 
+    /// Another owner; who asks remains the same.
+    pub(crate) fn register(&mut self) -> OwnerId {
+        let (host, version) = ("here".into(), "1".into());
+        match self.ask(Request::Register(Registration { host, pid: 7, version, lease: LEASE })) {
+            Answer::Registered(owner) => owner,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Who asks now.
+    pub(crate) fn owner(&self) -> OwnerId {
+        self.owner
+    }
+
+    /// From now on this owner asks.
+    pub(crate) fn as_owner(&mut self, owner: OwnerId) -> &mut Self {
+        self.owner = owner;
+        self
+    }
+
+    /// Time passes for those who ask.
     pub(crate) fn pass(&mut self, ms: u64) -> &mut Self {
         let span = Duration::from_millis(ms);
         (self.now.mono, self.now.wall) = (self.now.mono + span, self.now.wall + span);
         self
     }
 
+    /// Time passes for the leases.
+    pub(crate) fn pass_lease(&mut self, span: Duration) -> &mut Self {
+        self.store.pass_lease(span);
+        self
+    }
+
     /// Asks under a new number; every request before it was answered.
     pub(crate) fn ask(&mut self, request: Request) -> Answer {
+        self.try_ask(request).expect("the store is well")
+    }
+
+    /// Asks what a fenced owner may not.
+    pub(crate) fn is_refused(&mut self, request: Request) -> bool {
+        matches!(self.try_ask(request), Err(StoreError::Fenced))
+    }
+
+    fn try_ask(&mut self, request: Request) -> Result<Answer, StoreError> {
         self.no += 1;
-        self.last = Some(self.numbered(Arc::new(request), self.no));
-        self.repeat()
+        let ask = self.numbered(Arc::new(request), self.no);
+        self.last = Some(ask.clone());
+        self.send(ask)
     }
 
     fn numbered(&self, request: Arc<Request>, oldest_open: u64) -> Ask {
-        Ask { owner: OwnerId::SOLE, from: Asker::Conductor, no: self.no, request, oldest_open }
+        Ask { owner: self.owner, from: asker(&request), no: self.no, request, oldest_open }
     }
 
     /// Asks the last question again, under its number.
     pub(crate) fn repeat(&mut self) -> Answer {
-        let ask = self.last.clone().expect("something was asked");
+        let ask = self.last();
         self.ask_again(ask)
     }
 
@@ -77,15 +132,15 @@ impl Rig {
     }
 
     pub(crate) fn ask_again(&mut self, ask: Ask) -> Answer {
-        let no = ask.no;
-        let mut replies = Vec::new();
-        self.store.handle(self.now, ask, &mut replies);
+        self.send(ask).expect("the store is well")
+    }
+
+    fn send(&mut self, ask: Ask) -> Result<Answer, StoreError> {
+        let (no, from) = (ask.no, ask.from);
+        let mut reply = self.store.answer(self.now, ask);
         self.store.check_invariants();
-        let mut reply = replies.pop().expect("each request has a reply");
-        assert!(replies.is_empty(), "one reply a request");
-        assert_eq!(reply.no, no);
-        let nothing = Ok(Answer::Learned);
-        let answer = std::mem::replace(&mut reply.answer, nothing).expect("the store is well");
+        assert_eq!((reply.no, reply.to), (no, from));
+        let answer = std::mem::replace(&mut reply.answer, Ok(Answer::Learned));
         self.said = Some(reply);
         answer
     }
@@ -103,7 +158,8 @@ impl Rig {
         self.no += 1;
         let rows = tasks.map(New::row).into();
         let request = Arc::new(Request::Post { rows, room: Room::default() });
-        self.ask_again(self.numbered(request, oldest_open));
+        let ask = self.numbered(request, oldest_open);
+        self.ask_again(ask);
     }
 
     /// Posts, with room for claims in the same write.
@@ -192,8 +248,53 @@ impl Rig {
         }
     }
 
+    /// What who asks has, with its epochs, oldest first.
+    pub(crate) fn held(&mut self) -> Vec<(u64, u32)> {
+        match self.ask(Request::Held) {
+            Answer::Held(names) => names.iter().map(|name| (name.id.0 as u64, name.epoch)).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn renew(&mut self) -> Renewal {
+        match self.ask(Request::Renew) {
+            Answer::Renewed(renewal) => renewal,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// How many rows were given back, and whether there are more.
+    pub(crate) fn take_over(&mut self, up_to: usize) -> (usize, bool) {
+        match self.ask(Request::TakeOver { up_to }) {
+            Answer::TakenOver { returned, more } => (returned, more),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn owners(&mut self) -> Vec<OwnerView> {
+        match self.ask(Request::Owners) {
+            Answer::Owners(owners) => owners,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn mark_start(&mut self, n: u64, epoch: u32) -> bool {
+        match self.ask(Request::MarkStart(DispatchName { id: id(n), epoch })) {
+            Answer::Marked(marked) => marked,
+            other => panic!("{other:?}"),
+        }
+    }
+
     pub(crate) fn learn(&mut self, pool: PoolId, name: &str) {
         self.ask(Request::Learn { pool, names: vec![name.parse().unwrap()] });
+    }
+}
+
+/// Who asks such a thing.
+fn asker(request: &Request) -> Asker {
+    match request {
+        Request::Register(_) | Request::Renew | Request::TakeOver { .. } | Request::Release => Asker::Lease,
+        _ => Asker::Conductor,
     }
 }
 
@@ -254,6 +355,11 @@ pub(crate) fn only(ids: &[u64]) -> Filter {
 
 pub(crate) fn done() -> Settle {
     Settle::Done(Outcome::Succeeded("null".into()))
+}
+
+/// A settlement by an owner that knows no more of the row than its dispatch.
+pub(crate) fn settlement(n: u64, epoch: u32, settle: Settle) -> Request {
+    Request::Settle(vec![Settlement { id: id(n), sequence: 1, epoch, settle, posts: Vec::new() }])
 }
 
 pub(crate) fn failure() -> Failure {
