@@ -23,7 +23,10 @@ pub trait Clock: Send + Sync + 'static {
 
     /// The same for a thread that blocks: for how long at most. `None`: until somebody rings; a clock that is turned by
     /// hand does so once the wake-up is due ([`Bell::turned`]).
-    fn doze(&self, wakeup: Wakeup, bell: &Bell) -> Option<Duration>;
+    fn doze(&self, wakeup: Wakeup, _bell: &Bell) -> Option<Duration> {
+        let span = wakeup.sleep(self.now());
+        if wakeup.wall.is_some() { span.map(|span| span.min(RECHECK)) } else { span }
+    }
 }
 
 /// The machine's own clocks; the monotonic one counts from when this was made.
@@ -39,20 +42,14 @@ impl RealClock {
     }
 }
 
-impl RealClock {
-    fn span(self, wakeup: Wakeup) -> Option<Duration> {
-        let span = wakeup.sleep(self.now());
-        if wakeup.wall.is_some() { span.map(|span| span.min(RECHECK)) } else { span }
-    }
-}
-
 impl Clock for RealClock {
     fn now(&self) -> Now {
         Now { mono: Instant64(micros(self.started.elapsed())), wall: SystemTime::now().into() }
     }
 
     fn sleep(&self, wakeup: Wakeup, in_flight: &InFlight) -> LocalBoxFuture<'static, Flight> {
-        let span = self.span(wakeup);
+        let span = wakeup.sleep(self.now());
+        let span = if wakeup.wall.is_some() { span.map(|span| span.min(RECHECK)) } else { span };
         let in_flight = in_flight.clone();
         Box::pin(async move {
             match span {
@@ -61,9 +58,5 @@ impl Clock for RealClock {
             }
             in_flight.launch()
         })
-    }
-
-    fn doze(&self, wakeup: Wakeup, _: &Bell) -> Option<Duration> {
-        self.span(wakeup)
     }
 }

@@ -309,6 +309,10 @@ async fn each_request_gets_its_reply_whatever_goes_wrong_and_in_order() {
 #[actix::test]
 async fn the_store_is_looked_at_each_second_and_when_it_rings() {
     let mut rig = Rig::start();
+    // An answer shows that the thread has begun to count the time.
+    rig.ask([1]);
+    rig.quiet().await;
+    rig.replies();
     let status = Status { next_due: Some(Timestamp(7)), ..Status::default() };
     let tell = || *rig.changed.lock().expect("no panic") = Some(status);
     let is_hint = |told: &[Event]| matches!(told, [Event::Hint(said)] if *said == status);

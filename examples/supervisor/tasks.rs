@@ -101,7 +101,7 @@ async fn give_up_unroutable(yard: &Yard, tracker: &mut Tracker) -> Result<(), As
     if !learned || yard.counts().await?.unroutable == 0 {
         return Ok(());
     }
-    let all = yard.list(Filter { all: true, ..Filter::default() }, 0, usize::MAX).await?;
+    let (all, _) = yard.list(Filter { all: true, ..Filter::default() }, 0, usize::MAX).await?;
     let ids: Vec<_> = all.into_iter().filter(|view| view.unroutable).map(|view| view.id).collect();
     tracker.unroutable(&ids);
     if !ids.is_empty() {

@@ -181,6 +181,19 @@ impl Pool {
         self
     }
 
+    /// How long a worker may take to get ready, and later to start a task for which it has a slot.
+    pub fn ready_within(mut self, span: Duration) -> Self {
+        self.settings.ready_within = span;
+        self
+    }
+
+    /// After so many deaths at start in a row the pool is degraded. A worker that dies within `period` without having run
+    /// anything died at start.
+    pub fn restarts(mut self, intensity: u32, period: Duration) -> Self {
+        (self.settings.restart_intensity, self.settings.restart_period) = (intensity, period);
+        self
+    }
+
     /// How often and how fast tasks are tried again that do not say it themselves.
     pub fn retry(mut self, retry: Retry) -> Self {
         self.retry = Some(retry);
