@@ -15,8 +15,12 @@ mod cancel;
 mod claim;
 #[path = "../../core/tests/board/due.rs"]
 mod due;
+#[path = "../../core/tests/board/faults.rs"]
+mod faults;
 #[path = "../../core/tests/board/leases.rs"]
 mod leases;
+#[path = "../../core/tests/board/model.rs"]
+mod model;
 #[path = "../../core/tests/board/order.rs"]
 mod order;
 #[path = "../../core/tests/board/post.rs"]
@@ -54,9 +58,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use folder::Folder;
+use taskyard::store::Store as _;
 use taskyard::store::sqlite::{BootClock, Options};
 use taskyard::store::{Durability, Setup, Sqlite};
-use taskyard::store::Store as _;
 use taskyard_core::Now;
 use taskyard_core::board::Settings;
 use taskyard_core::router::Router;
