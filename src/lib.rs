@@ -42,6 +42,7 @@ pub mod task_handle;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod threads;
+mod watch;
 pub mod worker;
 pub mod yard;
 
