@@ -2,6 +2,8 @@
 //! what a killed program had posted is known again; a finished one is followed by a new run. What a line says is not
 //! looked at here.
 
+use std::path::Path;
+
 use taskyard_core::TaskId;
 use taskyard_core::store::{BatchId, BatchState};
 use tokio::fs::File;
@@ -32,9 +34,7 @@ impl Run {
         let hash = match source {
             Source::Stdin => None,
             Source::File(path) => {
-                let failed = |error| ProducerError::source(path.display().to_string(), error);
-                let file = File::open(path).await.map_err(failed)?;
-                hash(file).await.map_err(failed)?
+                hash(path).await.map_err(|error| ProducerError::source(path.display().to_string(), error))?
             }
         };
         let hash = hash.unwrap_or_else(|| *blake3::hash(&fresh_id().0.to_le_bytes()).as_bytes());
@@ -73,11 +73,12 @@ fn seed(hash: &[u8; 32], run: u32) -> TaskId {
     TaskId(0).derived(&[b"run ", hash.as_slice(), &run.to_le_bytes()].concat())
 }
 
-/// A hash of the content, if it is a file that can be read again.
-async fn hash(mut file: File) -> std::io::Result<Option<[u8; 32]>> {
-    if !file.metadata().await?.is_file() {
+/// A hash of the content, if it is a file that can be read again. A pipe is not even opened: what is in it would be lost.
+async fn hash(path: &Path) -> std::io::Result<Option<[u8; 32]>> {
+    if !tokio::fs::metadata(path).await?.is_file() {
         return Ok(None);
     }
+    let mut file = File::open(path).await?;
     let (mut hasher, mut buffer) = (blake3::Hasher::new(), vec![0; CHUNK]);
     loop {
         match file.read(&mut buffer).await? {
