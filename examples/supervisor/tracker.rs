@@ -109,8 +109,15 @@ impl Tracker {
         let before = accepted.known == Some(RowState::Ended);
         self.before += u64::from(before);
         let twin = self.open.remove(&accepted.id).map(Box::new);
-        let (lane, followed) = (Arc::clone(&task.lane), task.extras.is_some().then_some(task));
-        self.open.insert(accepted.id, Open { line, lane, since, followed, before, twin });
+        let open = Open {
+            line,
+            lane: Arc::clone(&task.lane),
+            since,
+            followed: task.extras.is_some().then_some(task),
+            before,
+            twin,
+        };
+        self.open.insert(accepted.id, open);
     }
 
     /// Takes out the lanes of which tasks came since the last call, with a task of each.
