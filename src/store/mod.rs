@@ -18,9 +18,13 @@ pub(crate) mod record;
 #[cfg(feature = "sqlite")]
 pub(crate) mod remembered;
 pub mod setup;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
 mod url;
 
 pub use choice::{Durability, Kept, OpenError, StoreChoice};
 pub use setup::Setup;
-pub use taskyard_actors::store::{Bell, Store};
+#[cfg(feature = "sqlite")]
+pub use sqlite::Sqlite;
+pub use taskyard_actors::store::{Bell, Store, StoreDown, StoreStatus};
 pub use url::{BadStoreUrl, StoreUrl};

@@ -1,5 +1,6 @@
 //! The scenarios, black-box over the facade: real processes and real time wherever the behaviour is about them.
 
+mod board_shared;
 mod cancel;
 #[path = "../common/mod.rs"]
 mod common;

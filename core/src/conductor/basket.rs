@@ -8,7 +8,7 @@ mod tests;
 use std::time::Duration;
 
 use super::rest::Rest;
-use crate::id::PoolSet;
+use crate::id::{PoolId, PoolSet};
 use crate::store::Status;
 use crate::time::{Instant64, Now, Timestamp, Wakeup, earlier};
 
@@ -83,6 +83,13 @@ impl Basket {
     /// A claim brought something: there may be room for more.
     pub(super) fn goes_on(&mut self) {
         self.rest.end();
+    }
+
+    /// A pool takes tasks again: what was left when it took none may come.
+    pub(super) fn goes_on_for(&mut self, pool: PoolId) {
+        if self.next_due.is_some() && self.next_due < self.looked_before {
+            self.near.insert(pool);
+        }
     }
 
     /// What is to be asked now. It counts as asked then.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ledger::Place;
 use super::purpose::Purpose;
 use super::{Conductor, Effect};
-use crate::dispatch::{Cancel, DispatchName, End, Ended, Reason, Return};
+use crate::dispatch::{Cancel, DispatchName, Reason};
 use crate::id::{PoolId, Token};
 use crate::names::TaskName;
 use crate::store::{Claimed, Request};
@@ -34,8 +34,11 @@ impl Conductor {
         }
         if near == 0 {
             let in_vain = rows.is_empty() && expired == 0 && self.standing.waiting().contains(pool);
-            let rest = &mut self.ledger.pool(pool).rest;
-            if in_vain { rest.was_in_vain(now) } else { rest.end() }
+            let budget = self.ledger.pool(pool);
+            if self.settings.shared {
+                budget.pace.claim_answered(now);
+            }
+            if in_vain { budget.rest.was_in_vain(now) } else { budget.rest.end() }
         }
         if !rows.is_empty() {
             self.basket.goes_on();
@@ -62,13 +65,14 @@ impl Conductor {
         effects: &mut Vec<Effect>,
     ) {
         let Some(claimed) = self.not_known(now, claimed, effects) else { return };
-        let id = claimed.task.id;
+        let (id, pool, marks) = (claimed.task.id, claimed.pool, claimed.crash_marks);
         let dispatch = Box::new(self.ledger.begin(claimed, watch));
         let wanted = self.cancels.picks(dispatch.task());
-        if self.drain.is_draining() {
-            let end = End::Returned(Return::Drain);
-            return self.ended(now, Ended { dispatch, end }, effects);
+        if let Some(verdict) = self.turned_away(now, &dispatch, pool, marks) {
+            return self.turn_away(now, &dispatch, verdict);
         }
+        self.allowance.begun();
+        self.suspects.begun(dispatch.name(), marks);
         effects.push(Effect::Dispatch(dispatch));
         if wanted {
             self.wish(id, Reason::User, effects);
@@ -106,6 +110,20 @@ impl Conductor {
         }
     }
 
+    /// A pool says how much may be claimed for it. What is not due yet does not wait here for one that takes nothing.
+    pub(super) fn capacity(&mut self, pool: PoolId, slots: usize, effects: &mut Vec<Effect>) {
+        let before = std::mem::replace(&mut self.ledger.pool(pool).slots, slots);
+        match (before, slots) {
+            (1.., 0) => {
+                for id in self.ledger.near_of(pool) {
+                    self.wish(id, Reason::Park, effects);
+                }
+            }
+            (0, 1..) => self.basket.goes_on_for(pool),
+            _ => {}
+        }
+    }
+
     pub(super) fn learned(
         &mut self,
         now: Now,
@@ -118,7 +136,8 @@ impl Conductor {
 
     /// How many more tasks may come into the yard, beside those that answers on their way may bring.
     pub(super) fn room_in_all(&self) -> usize {
-        self.settings.live_max.saturating_sub(self.ledger.len() + self.asks.may_bring())
+        let live = self.settings.live_max.saturating_sub(self.ledger.len());
+        live.min(self.allowance.room()).saturating_sub(self.asks.may_bring())
     }
 
     /// Whether there is a board to look after.
@@ -164,13 +183,14 @@ impl Conductor {
         let total = self.room_in_all();
         let budget = self.ledger.pool(pool);
         let unjudged = if self.standing.is_unjudged(pool) { total } else { 0 };
-        let ready = if self.standing.is_ready(pool) { budget.room().min(total) } else { 0 };
+        let ready = if self.standing.is_ready(pool) { budget.room_to_claim().min(total) } else { 0 };
         let rested = budget.rest.is_over(now);
         if budget.claiming || ready + unjudged == 0 || !rested {
             return;
         }
         budget.claiming = true;
         budget.asked += ready;
+        budget.pace.claim_asked(now);
         let purpose = Purpose::Claim { pool, ready, near: 0 };
         let unjudged = unjudged - ready.min(unjudged);
         self.asks.ask(now, Request::Claim { pool, ready, unjudged }, purpose, effects);

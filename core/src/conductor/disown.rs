@@ -11,7 +11,7 @@ use super::ledger::Place;
 use super::purpose::Purpose;
 use super::strays::Strays;
 use super::{Conductor, Effect, RescheduleResult};
-use crate::dispatch::{Cancel, DispatchName, Reason};
+use crate::dispatch::{Cancel, Dispatch, DispatchName, Reason};
 use crate::id::TaskId;
 use crate::map::Map;
 use crate::store::{Claimed, Filter, OwnerId, Request};
@@ -124,9 +124,11 @@ impl Conductor {
     }
 
     /// A dispatch ended whose task is another's: nobody is told and nothing is recorded.
-    pub(super) fn let_go(&mut self, now: Now, name: DispatchName, effects: &mut Vec<Effect>) {
-        self.ledger.let_go(name);
-        if let Some(claimed) = self.claimed_anew.0.remove(&name.id) {
+    pub(super) fn let_go(&mut self, now: Now, dispatch: &Dispatch, effects: &mut Vec<Effect>) {
+        self.ledger.let_go(dispatch.name());
+        self.allowance.ended(dispatch.live.running().is_some());
+        self.suspects.ended(dispatch.name());
+        if let Some(claimed) = self.claimed_anew.0.remove(&dispatch.id()) {
             self.begin(now, claimed, None, effects);
         }
     }

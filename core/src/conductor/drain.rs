@@ -2,18 +2,21 @@
 //! What remains on a board that ends with the yard is listed.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::purpose::Purpose;
 use super::{Answer, Conductor, Effect};
 use crate::id::{PoolId, TaskId, Token};
 use crate::store::{Filter, Request, TaskView};
-use crate::time::Now;
+use crate::time::{Instant64, Now, Wakeup, earlier};
 
 /// How far a drain is.
 #[derive(Debug, Default)]
 pub(super) struct Drain {
     waiting: Vec<Token>,
     phase: Phase,
+    /// When what runs is not waited for any more, if somebody said so.
+    force_at: Option<Instant64>,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +44,10 @@ impl Drain {
         }
     }
 
+    pub(super) fn next_wakeup(&self) -> Wakeup {
+        Wakeup::mono(self.force_at)
+    }
+
     fn tell(&mut self, effects: &mut Vec<Effect>) {
         if let Phase::Drained(left) = &self.phase {
             let told = self.waiting.drain(..).map(|reply| (reply, left.clone()));
@@ -49,7 +56,17 @@ impl Drain {
     }
 }
 
+/// To whom the end of a drain is told that nobody asked for.
+const NOBODY: Token = 0;
+
 impl Conductor {
+    /// After the last dispatch that the settings allow.
+    pub(super) fn drain_by_itself(&mut self, effects: &mut Vec<Effect>) {
+        if self.allowance.is_used_up() && !self.drain.is_draining() {
+            self.start_drain(NOBODY, effects);
+        }
+    }
+
     pub(super) fn start_drain(&mut self, reply: Token, effects: &mut Vec<Effect>) {
         self.drain.waiting.push(reply);
         if !self.drain.is_draining() {
@@ -57,6 +74,24 @@ impl Conductor {
             effects.push(Effect::Drain);
         }
         self.drain.tell(effects);
+    }
+
+    /// Drains; what runs has `grace`, or less if somebody granted less.
+    pub(super) fn stop(&mut self, now: Now, grace: Duration, reply: Token, effects: &mut Vec<Effect>) {
+        self.start_drain(reply, effects);
+        self.drain.force_at = earlier(self.drain.force_at, Some(now.mono + grace));
+        self.force_in_time(now, effects);
+    }
+
+    pub(super) fn force_in_time(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        if self.drain.next_wakeup().is_due(now) {
+            self.drain.force_at = None;
+            self.force(effects);
+        }
+    }
+
+    pub(super) fn force(&mut self, effects: &mut Vec<Effect>) {
+        effects.extend(self.ledger.pool_ids().map(Effect::Force));
     }
 
     pub(super) fn go_on_draining(&mut self, now: Now, effects: &mut Vec<Effect>) {

@@ -115,6 +115,14 @@ impl Ledger {
         entries
     }
 
+    /// The tasks of a pool that are not due yet, in order of arrival, but for those that somebody wants out already.
+    pub(super) fn near_of(&self, pool: PoolId) -> Vec<TaskId> {
+        let near = |entry: &&Entry| entry.pool == pool && entry.place == Place::Near && entry.wish.is_none();
+        let mut near: Vec<_> = self.entries.values().filter(near).map(|entry| &entry.live).collect();
+        near.sort_unstable_by_key(|live| live.sequence);
+        near.into_iter().map(|live| live.task.id).collect()
+    }
+
     /// A claimed task enters the yard.
     pub(super) fn begin(&mut self, claimed: Claimed, watch: Option<Token>) -> Dispatch {
         let Claimed { task, order, epoch, attempts, posted, due, judged, crash_marks, .. } = claimed;
@@ -194,6 +202,9 @@ impl Ledger {
         let (pool, expires) = (entry.pool, entry.expires);
         let place = std::mem::replace(&mut entry.place, Place::Settling(after));
         self.uncount(pool, &place);
+        if place == Place::Counted {
+            self.pool(pool).pace.ended();
+        }
         self.live.remove(&name.id);
         if let Some(expires) = expires {
             self.expiring.remove(&(expires, name.id));

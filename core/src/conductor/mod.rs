@@ -3,6 +3,7 @@
 //! It never holds a dispatch back and never looks into a queue: what waits, waits on the board or in a stage.
 
 mod admission;
+mod allowance;
 mod answer;
 mod asks;
 mod basket;
@@ -15,6 +16,7 @@ mod effect;
 mod event;
 mod judge;
 mod ledger;
+mod pace;
 mod pulse;
 mod purpose;
 mod query;
@@ -24,7 +26,9 @@ mod settings;
 mod settle;
 mod standing;
 mod strays;
+mod suspects;
 mod totals;
+mod watchers;
 
 use std::sync::Arc;
 
@@ -36,6 +40,7 @@ use crate::store::OwnerId;
 use crate::task::Task;
 use crate::time::{Now, Wakeup};
 use admission::Posts;
+use allowance::Allowance;
 pub use answer::{Accepted, Answer, CancelAnswer, EmptyFilter, Happened, RescheduleResult, SubmitRefusal};
 use asks::Asks;
 use basket::Basket;
@@ -46,12 +51,13 @@ pub use effect::Effect;
 pub use event::{Event, Submission};
 use ledger::Ledger;
 use pulse::Pulse;
-use query::Watchers;
 pub use settings::Settings;
 use settle::Outbox;
 use standing::Standing;
 use strays::Strays;
+use suspects::Suspects;
 pub use totals::Totals;
+use watchers::Watchers;
 
 /// The Conductor: a ledger of what is in the yard, and what is asked of the board and not yet answered.
 #[derive(Debug)]
@@ -70,6 +76,8 @@ pub struct Conductor {
     standing: Standing,
     strays: Strays,
     claimed_anew: ClaimedAnew,
+    suspects: Suspects,
+    allowance: Allowance,
 }
 
 impl Conductor {
@@ -83,7 +91,7 @@ impl Conductor {
             asks: Asks::new((!settings.shared).then_some(OwnerId::SOLE), settings.submit_patience),
             posts: Posts::default(),
             outbox: Outbox::default(),
-            watchers: Watchers::default(),
+            watchers: Watchers::new(settings.shared),
             cancels: Cancels::default(),
             drain: Drain::default(),
             basket: Basket::new(settings.horizon, all_pools, settings.shared),
@@ -92,6 +100,8 @@ impl Conductor {
             standing: Standing::default(),
             strays: Strays::default(),
             claimed_anew: ClaimedAnew::default(),
+            suspects: Suspects::default(),
+            allowance: Allowance::new(settings.max_dispatches),
             settings,
         }
     }
@@ -148,13 +158,14 @@ impl Machine for Conductor {
             Event::Due(name) => self.ledger.due(name),
             Event::Blocked(name) => self.ledger.blocked(name),
             Event::Unblocked(name) => self.ledger.unblocked(name),
-            Event::Capacity { pool, slots } => self.ledger.pool(pool).slots = slots,
+            Event::Capacity { pool, slots } => self.capacity(pool, slots, effects),
             Event::Learned { pool, names } => self.learned(now, pool, names, effects),
             Event::Told(cancel) => self.told(&cancel, effects),
             Event::Missed(cancel) => self.missed(cancel, effects),
             Event::Cancel { filter, reply } => self.cancel(now, *filter, reply, effects),
             Event::Reschedule { id, due, reply } => self.reschedule(now, id, due, reply, effects),
             Event::Watch { id, reply } => self.watch(now, id, reply, effects),
+            Event::Unwatch { id, reply } => self.unwatch(id, reply),
             Event::Query { request, reply } => self.query(now, *request, reply, effects),
             Event::Hint(status) => self.hinted(status),
             Event::StoreDown(error) => self.asks.store_is_down(error),
@@ -163,12 +174,13 @@ impl Machine for Conductor {
             Event::Disowned => self.disowned(now, effects),
             Event::Marked(ids) => self.marked(ids, effects),
             Event::Released => self.released(effects),
-            Event::MayStart { .. } => {}
+            Event::MayStart { pool, name } => self.may_start(now, pool, name, effects),
             Event::Sum { reply } => effects.push(Effect::Answer(reply, Answer::Totals(self.totals))),
             Event::Look { pool, reply } => effects.push(Effect::Look { pool, reply }),
             Event::Drain { reply } => self.start_drain(reply, effects),
             Event::Drained(pool) => self.drain.pool_drained(pool),
-            Event::Force => effects.extend(self.ledger.pool_ids().map(Effect::Force)),
+            Event::Stop { grace, reply } => self.stop(now, grace, reply, effects),
+            Event::Force => self.force(effects),
             Event::Scale { pool, min, max } => effects.push(Effect::Scale { pool, min, max }),
             Event::Pause { pool, paused } => effects.push(Effect::Pause { pool, paused }),
         }
@@ -176,6 +188,7 @@ impl Machine for Conductor {
 
     fn wake(&mut self, now: Now, effects: &mut Vec<Effect>) {
         self.beat(now, effects);
+        self.force_in_time(now, effects);
         for given_up in self.asks.repeat(now, effects) {
             self.gave_up(now, given_up, effects);
         }
@@ -183,6 +196,7 @@ impl Machine for Conductor {
     }
 
     fn end_turn(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        self.drain_by_itself(effects);
         self.flush_settlements(now, effects);
         self.flush_posts(now, effects);
         self.look_for_strays(now, effects);
@@ -193,7 +207,7 @@ impl Machine for Conductor {
     fn next_wakeup(&self) -> Wakeup {
         let basket = if self.keeps_basket() { self.basket.next_wakeup() } else { Wakeup::NEVER };
         let claim = if self.may_claim() { self.ledger.next_claim() } else { Wakeup::NEVER };
-        let yard = self.ledger.next_expiry().or(self.pulse.next_wakeup());
+        let yard = self.ledger.next_expiry().or(self.pulse.next_wakeup()).or(self.drain.next_wakeup());
         self.asks.next_wakeup().or(basket).or(claim).or(yard)
     }
 

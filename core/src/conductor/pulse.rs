@@ -1,4 +1,5 @@
-//! The yard's pulse: each second a sign of life to the Lease, which renews the registration only while there is one.
+//! The yard's pulse: each second a sign of life to the Lease, which renews the registration only while there is one, and a
+//! look for what ended elsewhere.
 
 use std::time::Duration;
 
@@ -31,6 +32,7 @@ impl Conductor {
         if self.pulse.next_wakeup().is_due(now) {
             self.pulse.0 = Some(now.mono + EACH);
             effects.push(Effect::Pulse);
+            self.ask_for_outcomes(now, effects);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a request is for, and so for whom its answer is.
 
 use super::admission::Open;
+use crate::dispatch::DispatchName;
 use crate::id::{PoolId, Token};
 
 /// What a request is for.
@@ -12,6 +13,8 @@ pub(super) enum Purpose {
     Claim { pool: PoolId, ready: usize, near: usize },
     /// Settlements.
     Settle,
+    /// A mark of this start.
+    Mark(DispatchName),
     /// A promotion.
     Promote,
     /// What ended long ago is forgotten.
@@ -24,6 +27,8 @@ pub(super) enum Purpose {
     Watch(Token),
     /// Somebody wants to know; the answer is passed on.
     Query(Token),
+    /// How tasks ended that are waited for.
+    Outcomes,
     /// What is left when the yard has drained.
     Left,
     /// Names that were learned.
@@ -42,6 +47,6 @@ impl Purpose {
 
     /// Whether it is about what an owner has, and so about nothing once that owner is gone.
     pub(super) fn ends_with_the_owner(&self) -> bool {
-        matches!(self, Self::Claim { .. } | Self::Settle | Self::Held | Self::Strays)
+        matches!(self, Self::Claim { .. } | Self::Settle | Self::Mark(_) | Self::Held | Self::Strays)
     }
 }

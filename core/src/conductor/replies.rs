@@ -49,6 +49,9 @@ impl Conductor {
                 self.expired(expired, effects);
             }
             (Purpose::Settle, Answer::Settled(results)) => self.settled(now, &results, effects),
+            (Purpose::Mark(name), Answer::Marked(still_held)) => {
+                self.marked_start(name, still_held, effects);
+            }
             (Purpose::Promote, Answer::Promoted { expired }) => {
                 self.basket.promoted(now, expired.len());
                 self.expired(expired, effects);
@@ -63,6 +66,7 @@ impl Conductor {
             }
             (Purpose::Watch(reply), Answer::Task(view)) => self.watched(request, reply, view, effects),
             (Purpose::Query(reply), answer) => effects.push(answered(reply, Ok(answer))),
+            (Purpose::Outcomes, Answer::Outcomes(outcomes)) => self.outcomes(outcomes, effects),
             (Purpose::Left, Answer::Tasks { tasks, .. }) => self.drained(&tasks, effects),
             (Purpose::Held, Answer::Held(names)) => self.held(names),
             (Purpose::Strays, Answer::Tasks { tasks, more }) => {

@@ -23,7 +23,8 @@ pub struct Settings {
     pub shared: bool,
     /// How many deliveries in a row may end with nobody left to report it, before the task is trashed.
     pub max_deliveries: u32,
-    /// How many dispatches are begun in all; then the yard drains. `None`: no bound.
+    /// How many dispatches are begun in all, those that come back without having started left out. After the end of the
+    /// last the yard drains by itself, and tells its end to token 0, which nobody has. `None`: no bound.
     pub max_dispatches: Option<u64>,
     /// How long a submit waits for a store that fails, before it fails too.
     pub submit_patience: Duration,

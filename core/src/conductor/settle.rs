@@ -7,7 +7,7 @@ use super::judge::{self, Case};
 use super::ledger::{After, Entry, Place};
 use super::purpose::Purpose;
 use super::{Conductor, Effect, Happened, RescheduleResult};
-use crate::dispatch::{Ended, Outcome};
+use crate::dispatch::{Dispatch, Ended, Outcome};
 use crate::id::{Epoch, FollowUp, TaskId};
 use crate::store::{NewRow, Request, Settle, Settled, Settlement};
 use crate::task::{Extras, Task};
@@ -41,8 +41,9 @@ impl Outbox {
 impl Conductor {
     pub(super) fn ended(&mut self, now: Now, Ended { dispatch, end }: Ended, effects: &mut Vec<Effect>) {
         if self.ledger.is_disowned(dispatch.name()) {
-            return self.let_go(now, dispatch.name(), effects);
+            return self.let_go(now, &dispatch, effects);
         }
+        let started = judge::tells_of_a_start(&end) || dispatch.live.running().is_some();
         let retries = &self.settings.retry;
         let verdict = self.ledger.settling(dispatch.name(), |entry| {
             let own = dispatch.task().retry.as_deref().copied();
@@ -51,6 +52,19 @@ impl Conductor {
             judge::judge(now, &case, end)
         });
         let Some(settle) = verdict else { return };
+        self.allowance.ended(started);
+        self.suspects.ended(dispatch.name());
+        self.settle(now, &dispatch, settle);
+    }
+
+    /// A claimed dispatch that does not begin.
+    pub(super) fn turn_away(&mut self, now: Now, dispatch: &Dispatch, verdict: (After, Settle)) {
+        if let Some(settle) = self.ledger.settling(dispatch.name(), |_| verdict) {
+            self.settle(now, dispatch, settle);
+        }
+    }
+
+    fn settle(&mut self, now: Now, dispatch: &Dispatch, settle: Settle) {
         let posts = self.follow_ups(now, dispatch.task(), dispatch.epoch(), &settle);
         let (id, epoch, sequence) = (dispatch.id(), dispatch.epoch(), dispatch.order.sequence);
         self.outbox.put(Settlement { id, sequence, epoch, settle, posts });
