@@ -35,7 +35,7 @@ mod readiness;
 pub mod registry;
 pub mod schedule;
 pub mod service;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub mod store;
 pub mod submit;
 pub mod task_handle;

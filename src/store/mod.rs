@@ -6,6 +6,8 @@
 //! row goes, in which order) is [`taskyard_core::filing`].
 
 pub(crate) mod lanes;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub(crate) mod reading;
 pub(crate) mod record;
 pub(crate) mod remembered;
