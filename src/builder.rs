@@ -1,30 +1,26 @@
 //! How a yard is set up: what was said is checked at the start, so that the order of the calls does not matter. It decides
 //! nothing that a running yard decides.
 
+mod pools;
+
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use taskyard_actors::clock::{Clock, RealClock};
-use taskyard_actors::crew::{Crew, PoolCrew};
 use taskyard_actors::guardian::Guardian;
 use taskyard_actors::in_flight::InFlight;
 use taskyard_actors::shell::Surroundings;
+use taskyard_actors::store::Closing;
 use taskyard_actors::thread;
 use taskyard_actors::worker::Launcher;
-use taskyard_core::blocker::Blocker;
 use taskyard_core::board::{self, Board};
 use taskyard_core::conductor::{self, Conductor};
-use taskyard_core::delayer::Delayer;
-use taskyard_core::id::{PoolId, PoolSet};
-use taskyard_core::in_progress::InProgress;
 use taskyard_core::live::LiveIndex;
 use taskyard_core::names::Pattern;
 use taskyard_core::paired::Paired;
 use taskyard_core::pool;
-use taskyard_core::queuer::Queuer;
-use taskyard_core::router::Router;
 use taskyard_core::task::Retry;
 
 use crate::calls::YardCalls;
@@ -33,8 +29,10 @@ use crate::desk::Desk;
 use crate::errors::{ScaleError, StartError};
 use crate::pool::{Pool, Surroundings as PoolSurroundings};
 use crate::registry::Registry;
+use crate::store::StoreChoice;
 use crate::worker;
 use crate::yard::{Inner, Yard};
+use pools::Pools;
 
 /// The exit status of a worker process whose program forgot to be one.
 const NOT_A_WORKER: i32 = 78;
@@ -68,7 +66,9 @@ pub struct Builder {
     retries: BTreeMap<String, Retry>,
     conductor: conductor::Settings,
     observed: bool,
-    board: board::Settings,
+    store: StoreChoice,
+    /// Left out: as usual for the store.
+    board: Option<board::Settings>,
     clock: Arc<dyn Clock>,
     /// Given with a test's clock.
     in_flight: Option<InFlight>,
@@ -82,7 +82,8 @@ impl Default for Builder {
             retries: BTreeMap::new(),
             conductor: conductor::Settings::default(),
             observed: false,
-            board: board::Settings::default(),
+            store: StoreChoice::default(),
+            board: None,
             clock: Arc::new(RealClock::start()),
             in_flight: None,
         }
@@ -114,9 +115,15 @@ impl Builder {
         self
     }
 
-    /// Bounds and order of the memory board.
+    /// Where tasks are kept; if nothing is said, in memory.
+    pub fn store(mut self, store: impl Into<StoreChoice>) -> Self {
+        self.store = store.into();
+        self
+    }
+
+    /// Bounds and order of the board.
     pub fn board(mut self, settings: board::Settings) -> Self {
-        self.board = settings;
+        self.board = Some(settings);
         self
     }
 
@@ -176,92 +183,40 @@ impl Builder {
 
     fn start_with(mut self, pools: Pools) -> Result<Yard, StartError> {
         self.conductor.observed |= self.observed;
+        self.conductor.shared = self.store.is_durable();
         let guardian = Guardian::default();
-        let desk = Arc::new(Desk::new(guardian.clone()));
-        let live = Arc::new(LiveIndex::default());
-        let names = pools.0.iter().map(|pool| pool.name.clone()).collect();
-        let clock = self.clock;
         let surroundings = Surroundings {
-            clock: Arc::clone(&clock),
+            clock: self.clock,
             guardian: guardian.clone(),
             in_flight: self.in_flight.unwrap_or_default(),
         };
-        let (crew_live, edge, closing_desk) = (Arc::clone(&live), Arc::clone(&desk), Arc::clone(&desk));
-        let start = move || pools.crew(self.conductor, self.board, crew_live).start(&surroundings, edge);
-        let conductor = thread::spawn(guardian.clone(), start, move || closing_desk.close());
-        let conductor = conductor.map_err(StartError::Thread)?;
+        let board = self.board.unwrap_or_else(|| self.store.usual_board());
+        let setup = self.store.setup(pools.router(), board.clone(), &self.registry);
+        let (store, closing) = self.store.open(&surroundings, setup)?.unzip();
+        let (live, desk) = (Arc::new(LiveIndex::default()), Arc::new(Desk::new(guardian.clone())));
+        let conductor = Conductor::new(self.conductor, pools.0.len(), Arc::clone(&live));
+        let (names, clock, edge) = (pools.names(), Arc::clone(&surroundings.clock), Arc::clone(&desk));
+        let start = move || match store {
+            // A board in memory answers within the Conductor's turn.
+            None => {
+                let conductor = Paired::new(conductor, Board::new(board, pools.router()));
+                pools.crew(conductor, None).start(&surroundings, edge)
+            }
+            store => pools.crew(conductor, store).start(&surroundings, edge),
+        };
+        let closing_desk = Arc::clone(&desk);
+        let finally = move || {
+            closing_desk.close();
+            closing.into_iter().for_each(Closing::wait);
+        };
+        let conductor = thread::spawn(guardian.clone(), start, finally).map_err(StartError::Thread)?;
         Ok(Yard::new(Inner { conductor, desk, guardian, live, clock, pools: names, registry: self.registry }))
-    }
-}
-
-/// The pools of a yard to be, by [`PoolId`].
-struct Pools(Vec<PoolSpec>);
-
-impl Pools {
-    fn check(&self) -> Result<(), StartError> {
-        if self.0.is_empty() {
-            return Err(StartError::NoPool);
-        }
-        if self.0.len() > PoolSet::MAX {
-            return Err(StartError::TooManyPools(self.0.len()));
-        }
-        for (index, pool) in self.0.iter().enumerate() {
-            let name = || pool.name.clone();
-            if self.0[..index].iter().any(|other| other.name == pool.name) {
-                return Err(StartError::SamePool(name()));
-            }
-            if pool.patterns.is_empty() {
-                return Err(StartError::NoPattern(name()));
-            }
-            let bounds = check_bounds(pool.settings.min, pool.settings.max);
-            bounds.map_err(|source| StartError::BadBounds { pool: name(), source })?;
-        }
-        Ok(())
-    }
-
-    fn id(&self, name: &str) -> Option<PoolId> {
-        self.0.iter().position(|pool| pool.name == name).map(|index| PoolId(index as u8))
-    }
-
-    fn crew(
-        self,
-        settings: conductor::Settings,
-        board: board::Settings,
-        live: Arc<LiveIndex>,
-    ) -> Crew<Paired<Conductor, Board>, Delayer, Blocker, InProgress, Queuer, pool::Pool> {
-        let router = self.router();
-        let conductor = Conductor::new(settings, self.0.len(), live);
-        Crew {
-            conductor: Paired::new(conductor, Board::new(board, router.clone())),
-            delayer: Delayer::default(),
-            blocker: Blocker::default(),
-            in_progress: InProgress::default(),
-            queuer: Queuer::new(router),
-            pools: self.0.into_iter().enumerate().map(|(index, pool)| pool_crew(index, pool)).collect(),
-        }
-    }
-
-    fn router(&self) -> Router {
-        let mut router = Router::default();
-        for (index, pool) in self.0.iter().enumerate() {
-            router.bind(PoolId(index as u8), &pool.patterns, pool.settings.names.as_deref());
-        }
-        router
     }
 }
 
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder").field("pools", &self.pools).finish_non_exhaustive()
-    }
-}
-
-fn pool_crew(index: usize, spec: PoolSpec) -> PoolCrew<pool::Pool> {
-    PoolCrew {
-        machine: pool::Pool::new(PoolId(index as u8), spec.settings),
-        opening: pool::Pool::start,
-        launcher: (spec.launcher)(),
-        name: spec.name,
     }
 }
 

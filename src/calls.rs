@@ -65,19 +65,30 @@ async fn control(yard: Yard, command: &str, data: Value) -> Result<Value, String
 /// Whether the command is about tasks, workers and pools: the program around the yard is not for its tasks to rule.
 fn is_for_tasks(command: &ControlCommand) -> bool {
     match command {
-        ControlCommand::Alive
-        | ControlCommand::Status
-        | ControlCommand::Producers
-        | ControlCommand::Run(_)
-        | ControlCommand::Shutdown => false,
         ControlCommand::Running(_)
         | ControlCommand::Cancel(_)
         | ControlCommand::Workers
+        | ControlCommand::TaskShow { .. }
+        | ControlCommand::Reschedule { .. }
         | ControlCommand::Pause { .. }
         | ControlCommand::Resume { .. }
-        | ControlCommand::Scale { .. }
-        | ControlCommand::Reschedule { .. }
-        | ControlCommand::TaskShow { .. } => true,
+        | ControlCommand::Scale { .. } => true,
+        ControlCommand::Alive
+        | ControlCommand::Status
+        | ControlCommand::Producers
+        | ControlCommand::Owners
+        | ControlCommand::Run(_)
+        | ControlCommand::TrashList { .. }
+        | ControlCommand::TrashShow { .. }
+        | ControlCommand::TrashRequeue(_)
+        | ControlCommand::TrashPurge(_)
+        | ControlCommand::Schedules
+        | ControlCommand::SchedulePause { .. }
+        | ControlCommand::ScheduleResume { .. }
+        | ControlCommand::ScheduleRun { .. }
+        | ControlCommand::SetLogLevel(_)
+        | ControlCommand::Drain
+        | ControlCommand::Shutdown => false,
     }
 }
 

@@ -12,6 +12,7 @@ use taskyard_core::task::Task;
 use taskyard_core::wire::Rejected;
 
 use crate::config::ConfigError;
+use crate::store::OpenError;
 
 /// The yard has ended. Tasks on a durable board are run by whoever opens it next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -188,4 +189,13 @@ pub enum StartError {
     /// The system gives no thread or no event loop.
     #[error("the yard's thread could not be started: {0}")]
     Thread(#[source] io::Error),
+    /// The store can't be had: it is not there, somebody else's, or of a newer version.
+    #[error("the store {store} could not be opened: {why}")]
+    Store {
+        /// Which, without passwords.
+        store: String,
+        /// Why.
+        #[source]
+        why: OpenError,
+    },
 }

@@ -10,10 +10,11 @@
 //! - [`draft`]: a task being written · [`submit`] how it gets in · [`task_handle`] what follows it
 //! - [`service`]: a yard from a configuration, with its [`producers`] and its [`control`] commands
 //! - [`errors`]: what can go wrong, each with what to do
-//! - [`store`]: boards that outlive the yard
+//! - [`store`]: where tasks are kept
 //! - [`config`]: what stands in one · [`schedule`] when schedules are due
 //! - [`testing`]: a yard for tests
 
+mod board_calls;
 pub mod builder;
 mod calls;
 pub mod config;
@@ -35,7 +36,6 @@ mod readiness;
 pub mod registry;
 pub mod schedule;
 pub mod service;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub mod store;
 pub mod submit;
 pub mod task_handle;
@@ -52,6 +52,7 @@ pub use errors::{
 };
 pub use ids::fresh_id;
 pub use pool::Pool;
+pub use store::StoreChoice;
 pub use submit::Refused;
 pub use task_handle::{BatchHandle, Ended, TaskHandle};
 pub use taskyard_actors::guardian::Closed;

@@ -3,12 +3,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use taskyard_core::TaskId;
 
 use crate::builder::Builder;
 use crate::config::{ScheduleSettings, Settings};
-use crate::control::execute::Executor;
+use crate::control::execute::{Executor, LogLevelHook};
 use crate::errors::{AskError, StartError};
 use crate::producers::file::JsonLines;
 use crate::producers::on_start::OnStart;
@@ -19,6 +20,9 @@ use crate::producers::supervision::Producers;
 use crate::producers::{Intake, Kind, Producer as _, ProducerError, Roster};
 use crate::registry::Registry;
 use crate::yard::Yard;
+
+/// How long the last replies may take to be read once the yard has drained.
+const LAST_REPLIES: Duration = Duration::from_secs(1);
 
 /// Why a service did not start.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +60,8 @@ impl Service {
         let builder = settings.pools.into_iter().fold(builder, Builder::pool);
         let yard = adapt(builder).start()?;
         let roster = Arc::new(Roster::default());
-        let executor = Executor::new(yard.clone(), Arc::clone(&roster));
+        let executor =
+            Executor::new(yard.clone(), Arc::clone(&roster)).with_schedules(settings.schedules.clone());
         let mut service = Self {
             yard,
             roster,
@@ -118,10 +123,19 @@ impl Service {
         self.executor.shutdown_asked().await;
     }
 
+    /// What the control command `set_log_level` does.
+    pub fn on_log_level(&self, hook: LogLevelHook) {
+        self.executor.on_log_level(hook);
+    }
+
     /// Stops schedules and sources, then drains the yard: see [`Yard::drain`]. The socket answers until that is over.
     pub async fn drain(&mut self) -> Result<Vec<TaskId>, AskError> {
         self.producers.stop().await;
         let left = self.yard.drain().await;
+        if let Ok(left) = &left {
+            self.executor.drained(left.clone());
+        }
+        drop(tokio::time::timeout(LAST_REPLIES, self.executor.replied()).await);
         self.socket.stop().await;
         left
     }

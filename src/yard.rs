@@ -13,7 +13,7 @@ use taskyard_core::dispatch::Outcome;
 use taskyard_core::id::{PoolId, Token};
 use taskyard_core::live::{Live, LiveIndex, Stage};
 use taskyard_core::status::PoolStatus;
-use taskyard_core::store::{self, Counts, Filter, Request, TaskView};
+use taskyard_core::store::{self, BatchId, Counts, Filter, Request, TaskView};
 use taskyard_core::task::{Due, Task};
 use taskyard_core::{Now, TaskId};
 use tokio::sync::broadcast;
@@ -117,7 +117,7 @@ impl Yard {
             Err(down) => return Err(SubmitError { task, why: AskError::Down(down).into() }),
         };
         let patience = self.0.desk.patience(watch);
-        let mut answers = self.enter(vec![Arc::clone(&task)], Some(watch), false).await;
+        let mut answers = self.enter(vec![Arc::clone(&task)], Entry::watched(watch)).await;
         let answer = answers.pop().unwrap_or(Err(SubmitError { task, why: AskError::Confused.into() }));
         let accepted = answer?;
         patience.hand_over();
@@ -128,6 +128,15 @@ impl Yard {
     ///
     /// Dropping the future does not take the tasks back.
     pub async fn submit_tasks(&self, tasks: Vec<Arc<Task>>) -> Submitted {
+        self.submit_together(tasks, None).await
+    }
+
+    /// The same for tasks of a batch: those that the board keeps hold up its end.
+    pub async fn submit_tasks_of(&self, batch: BatchId, tasks: Vec<Arc<Task>>) -> Submitted {
+        self.submit_together(tasks, Some(batch)).await
+    }
+
+    async fn submit_together(&self, tasks: Vec<Arc<Task>>, batch: Option<BatchId>) -> Submitted {
         let (watch, ended) = match self.0.desk.await_ends(tasks.len()) {
             Ok(waiting) => waiting,
             Err(down) => {
@@ -136,7 +145,7 @@ impl Yard {
             }
         };
         let patience = self.0.desk.patience(watch);
-        let answers = self.enter(tasks, Some(watch), false).await;
+        let answers = self.enter(tasks, Entry { batch, ..Entry::watched(watch) }).await;
         patience.hand_over();
         let ids: Arc<[TaskId]> = answers.iter().flatten().map(|accepted| accepted.id).collect();
         self.0.desk.expect_fewer(watch, answers.len() - ids.len());
@@ -145,12 +154,12 @@ impl Yard {
 
     /// Submits tasks whose outcomes the submitter does not wait for.
     pub async fn post_tasks(&self, tasks: Vec<Arc<Task>>) -> Vec<Result<Accepted, SubmitError>> {
-        self.enter(tasks, None, false).await
+        self.enter(tasks, Entry::default()).await
     }
 
     /// Submits tasks on behalf of one that runs: they are taken in even while the yard drains.
     pub async fn post_tasks_from_inside(&self, tasks: Vec<Arc<Task>>) -> Vec<Result<Accepted, SubmitError>> {
-        self.enter(tasks, None, true).await
+        self.enter(tasks, Entry { inside: true, ..Entry::default() }).await
     }
 
     /// Waits until the task has ended for good and says how, if anybody knows it.
@@ -313,14 +322,10 @@ impl Yard {
         Ok(PoolId(index as u8))
     }
 
-    async fn enter(
-        &self,
-        tasks: Vec<Arc<Task>>,
-        watch: Option<Token>,
-        inside: bool,
-    ) -> Vec<Result<Accepted, SubmitError>> {
+    async fn enter(&self, tasks: Vec<Arc<Task>>, entry: Entry) -> Vec<Result<Accepted, SubmitError>> {
         let kept = tasks.clone();
-        let answer = self.ask(|reply| Event::Submit(Submission { tasks, reply, watch, inside })).await;
+        let Entry { watch, inside, batch } = entry;
+        let answer = self.ask(|reply| Event::Submit(Submission { tasks, reply, watch, inside, batch })).await;
         match answer {
             Ok(Answer::Submitted(answers)) => {
                 let pairs = kept.into_iter().zip(answers);
@@ -333,7 +338,7 @@ impl Yard {
     }
 
     /// Asks the board.
-    async fn query(&self, request: Request) -> Result<store::Answer, AskError> {
+    pub(crate) async fn query(&self, request: Request) -> Result<store::Answer, AskError> {
         match self.ask(|reply| Event::Query { request: Box::new(request), reply }).await? {
             Answer::Board(answer) => Ok((*answer)?),
             _ => Err(AskError::Confused),
@@ -345,6 +350,20 @@ impl Yard {
         let _patience = self.0.desk.patience(token);
         self.0.conductor.put([question(token)]);
         answer.await.map_err(|_| self.down().into())
+    }
+}
+
+/// How tasks come in.
+#[derive(Default)]
+struct Entry {
+    watch: Option<Token>,
+    inside: bool,
+    batch: Option<BatchId>,
+}
+
+impl Entry {
+    fn watched(watch: Token) -> Self {
+        Self { watch: Some(watch), ..Self::default() }
     }
 }
 

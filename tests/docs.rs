@@ -207,7 +207,7 @@ fn every_bound_and_default_of_a_task_is_as_documented() {
 
 #[test]
 fn every_command_has_its_heading() {
-    let (source, document) = (read("src/control/mod.rs"), read(CONFIGURATION));
+    let (source, document) = (read("src/control/commands.rs"), read(CONFIGURATION));
     let name = |line: &str| Some(line.strip_prefix("    (\"")?.split_once('"')?.0.to_owned());
     let known: BTreeSet<_> = source.lines().filter_map(name).collect();
     let told = document.lines().filter_map(|line| Some(line.strip_prefix("### `")?.trim_matches('`')));

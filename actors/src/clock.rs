@@ -7,6 +7,7 @@ use taskyard_core::time::{Instant64, micros};
 use taskyard_core::{Now, Wakeup};
 
 use crate::in_flight::{Flight, InFlight};
+use crate::store::Bell;
 
 /// How long a step of the wall clock may go unnoticed.
 const RECHECK: Duration = Duration::from_secs(1);
@@ -19,6 +20,13 @@ pub trait Clock: Send + Sync + 'static {
     /// Resolves when the wake-up is due or the clocks should be looked at again, whichever is first. What it resolves to
     /// counts as mail in flight until it is dropped.
     fn sleep(&self, wakeup: Wakeup, in_flight: &InFlight) -> LocalBoxFuture<'static, Flight>;
+
+    /// The same for a thread that blocks: for how long at most. `None`: until somebody rings; a clock that is turned by
+    /// hand does so once the wake-up is due ([`Bell::turned`]).
+    fn doze(&self, wakeup: Wakeup, _bell: &Bell) -> Option<Duration> {
+        let span = wakeup.sleep(self.now());
+        if wakeup.wall.is_some() { span.map(|span| span.min(RECHECK)) } else { span }
+    }
 }
 
 /// The machine's own clocks; the monotonic one counts from when this was made.

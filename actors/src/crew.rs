@@ -3,20 +3,23 @@
 
 use std::sync::Arc;
 
-use actix::{AsyncContext, Context, Recipient};
+use actix::{Addr, AsyncContext, Context, Recipient};
 use taskyard_core::{Machine, blocker, conductor, delayer, in_progress, pool, queuer};
 
 use crate::inlet::Inlet;
 use crate::post::{Edge, Post, Roles};
 use crate::shell::{Opening, Role, Shell, Surroundings};
+use crate::store::{Gateway, Opened};
 use crate::tell::Tell;
 use crate::worker::Launcher;
 use crate::workers::Workers;
 
-/// The machines of one yard. The Conductor's answers its board itself (see [`Paired`](taskyard_core::paired::Paired)).
+/// The machines of one yard.
 pub struct Crew<C, D, B, I, Q, P: Machine> {
-    /// The Conductor with its board.
+    /// The Conductor, with its board if that answers within its turn (see [`Paired`](taskyard_core::paired::Paired)).
     pub conductor: C,
+    /// The board, if it is a store with a thread of its own.
+    pub store: Option<Opened>,
     /// The Delayer.
     pub delayer: D,
     /// The Blocker.
@@ -61,10 +64,12 @@ where
         let in_progress = Seat::<I>::open();
         let queuer = Seat::<Q>::open();
         let pools: Vec<_> = self.pools.iter().map(|_| Seat::<P>::open()).collect();
+        let store = self.store.map(|store| (store, Context::<Gateway>::new()));
+        let gateway = store.as_ref().map(|(_, seat)| seat.address());
         let roles = Roles {
             conductor: conductor.recipient(),
-            board: None,
-            lease: None,
+            board: gateway.clone().map(Addr::recipient),
+            lease: gateway.map(Addr::recipient),
             delayer: delayer.recipient(),
             blocker: blocker.recipient(),
             in_progress: in_progress.recipient(),
@@ -81,7 +86,11 @@ where
         blocker.fill("Blocker", self.blocker, &roles, surroundings);
         delayer.fill("Delayer", self.delayer, &roles, surroundings);
         conductor.fill("Conductor", self.conductor, &roles, surroundings);
-        Inlet::new(roles.conductor, surroundings.in_flight.clone())
+        let inlet = Inlet::new(roles.conductor, surroundings.in_flight.clone());
+        if let Some((store, seat)) = store {
+            seat.run(store.begin(&inlet));
+        }
+        inlet
     }
 }
 

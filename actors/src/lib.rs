@@ -2,6 +2,7 @@
 //!
 //! - [`shell`]: the actor around every machine · [`tell`] its message · [`post`] its outgoing mail
 //! - [`crew`]: the actors of one yard, hired and wired · [`thread`] where they live · [`guardian`] what ends them
+//! - [`store`]: the board where it is a database, on a thread of its own
 //! - [`worker`]: the actor that drives one worker · [`workers`] those of a pool
 //! - [`inlet`]: the way in from other threads · [`in_flight`] what is on its way · [`clock`] the time
 

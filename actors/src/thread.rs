@@ -22,6 +22,8 @@ pub fn spawn<T: Send + 'static>(
     let (started, outcome) = mpsc::sync_channel(1);
     thread::Builder::new().name("taskyard".into()).spawn(move || {
         let _end = End { guardian: guardian.clone(), finally: Some(finally) };
+        // Dropped before the end is said, even if it is never called.
+        let start = start;
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime,
             Err(error) => return drop(started.send(Err(error))),

@@ -25,7 +25,7 @@ const BATCH: usize = 256;
 const PROBES: usize = 20 * BATCH;
 
 fn submission(tasks: Vec<Arc<Task>>) -> Event {
-    Event::Submit(Submission { tasks, reply: 1, watch: Some(2), inside: false })
+    Event::Submit(Submission { tasks, reply: 1, watch: Some(2), inside: false, batch: None })
 }
 
 /// Tasks a second from submit to outcome. Each batch is made right before it is submitted, outside of the time taken.

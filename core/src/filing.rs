@@ -5,7 +5,7 @@
 use crate::dispatch::Order;
 use crate::id::{PoolId, Sequence};
 use crate::store::{PoolRoom, Room, RowState};
-use crate::task::{DueAt, Key, KeyLimits, Priority, Task};
+use crate::task::{DueAt, Key, KeyLimits, Priority};
 use crate::time::{Now, Timestamp};
 
 /// The place in the order of what becomes due at `due` (see [`Order`]); `aging` in microseconds.
@@ -37,15 +37,14 @@ pub fn is_due(due: DueAt, now: Now) -> bool {
 }
 
 /// The key of which only a bounded number is ready or claimed, the others being behind; with how many may run.
-pub fn serial_key(task: &Task) -> Option<(Key, u32)> {
-    let limits = task.limits;
+pub fn serial_key(key: Option<Key>, limits: KeyLimits) -> Option<(Key, u32)> {
     let bounded = limits.running != KeyLimits::UNLIMITED && !limits.bounds_waiting();
-    task.key.filter(|_| bounded).map(|key| (key, limits.running))
+    key.filter(|_| bounded).map(|key| (key, limits.running))
 }
 
 /// Whether a task that was `judged` or not must be judged against the others of its key before it counts.
-pub fn must_be_judged(task: &Task, judged: bool) -> bool {
-    !judged && task.key.is_some() && task.limits.bounds_waiting()
+pub fn must_be_judged(key: Option<Key>, limits: KeyLimits, judged: bool) -> bool {
+    !judged && key.is_some() && limits.bounds_waiting()
 }
 
 /// Where an unclaimed row goes. `admit`: whether one more of its key may be ready or claimed (asked only where that

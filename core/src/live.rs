@@ -37,6 +37,8 @@ pub struct Live {
     pub epoch: Epoch,
     /// Which counted attempt this will be, from 1.
     pub attempt: u32,
+    /// Its last delivery ended unreported: it may start only after a mark was committed.
+    pub suspect: bool,
     stage: AtomicU8,
     pool: AtomicU8,
     worker: AtomicU32,
@@ -64,12 +66,19 @@ impl Live {
             posted,
             epoch,
             attempt,
+            suspect: false,
             stage: AtomicU8::new(Stage::Delayed as u8),
             pool: AtomicU8::new(NO_POOL),
             worker: AtomicU32::new(0),
             started: AtomicI64::new(0),
             progress: Mutex::new(None),
         }
+    }
+
+    /// The same, of a task whose last delivery ended unreported.
+    #[must_use]
+    pub fn suspected(self) -> Self {
+        Self { suspect: true, ..self }
     }
 
     /// Where it is.

@@ -46,7 +46,7 @@ pub enum CancelReason {
     User,
     /// Its time is up.
     Timeout,
-    /// The yard shuts down.
+    /// The yard shuts down, or lost its lease: in both cases the task will run again, here or elsewhere.
     Shutdown,
 }
 

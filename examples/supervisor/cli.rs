@@ -26,8 +26,8 @@ pub(crate) struct Cli {
     /// Runs the tasks of a file of JSON lines (`-`: standard input), prints a summary and ends
     #[arg(long, value_name = "FILE", conflicts_with = "ctl")]
     tasks: Option<PathBuf>,
-    /// Asks a running supervisor: status, running, workers, producers, cancel '{"all":true}', run '{"task":{…}}', shutdown, …
-    #[arg(long, num_args = 1..=2, value_names = ["COMMAND", "JSON"])]
+    /// Asks a running supervisor: status, running, cancel '{"all":true}', task show '{"uuid":"…"}', trash list, schedules, drain, …
+    #[arg(long, num_args = 1..=3, value_names = ["COMMAND", "JSON"])]
     pub(crate) ctl: Option<Vec<String>>,
     /// Breaks the yard after so many seconds, to see how that ends
     #[arg(long, value_name = "SECONDS", hide = true)]

@@ -9,22 +9,25 @@ use tokio::net::UnixStream;
 
 use crate::Exit;
 
-/// How long an answer may take; that of `run` takes as long as its task.
+/// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// These take as long as what they do.
+const LONG: [&str; 2] = ["run", "drain"];
+/// Their commands have two words.
+const FAMILIES: [&str; 3] = ["task", "trash", "schedule"];
 
 /// Sends a command with its parameters and prints the reply.
 pub(crate) async fn ask(socket: &Path, words: &[String]) -> Exit {
-    let mut command = json!({ "control": words[0] });
-    if let Some(text) = words.get(1) {
+    let (name, parameters) = split(words);
+    let mut command = json!({ "control": name });
+    if let [text, more @ ..] = parameters {
         match serde_json::from_str::<Value>(text) {
-            Ok(data) => command["control_data"] = data,
-            Err(error) => {
-                eprintln!("supervisor: the parameters of {:?} are not JSON: {error}", words[0]);
-                return Exit::Failed;
-            }
+            Ok(data) if more.is_empty() => command["control_data"] = data,
+            Ok(_) => return refuse(&format!("{name:?} has one object of parameters, not more")),
+            Err(error) => return refuse(&format!("the parameters of {name:?} are not JSON: {error}")),
         }
     }
-    let patience = if words[0] == "run" { Duration::MAX } else { PATIENCE };
+    let patience = if LONG.contains(&name.as_str()) { Duration::MAX } else { PATIENCE };
     let reply = match tokio::time::timeout(patience, exchange(socket, &command)).await {
         Ok(Ok(line)) => serde_json::from_str::<Value>(&line).map_err(|_| "no reply that makes sense".into()),
         Ok(Err(error)) => Err(format!("no reply ({error})")),
@@ -37,6 +40,22 @@ pub(crate) async fn ask(socket: &Path, words: &[String]) -> Exit {
             Exit::NoReply
         }
     }
+}
+
+/// The command as the socket knows it, and what follows it: `trash list` is `trash_list`.
+fn split(words: &[String]) -> (String, &[String]) {
+    match words {
+        [family, member, rest @ ..] if FAMILIES.contains(&family.as_str()) && !member.starts_with('{') => {
+            (format!("{family}_{member}"), rest)
+        }
+        [name, rest @ ..] => (name.clone(), rest),
+        [] => (String::new(), &[]),
+    }
+}
+
+fn refuse(why: &str) -> Exit {
+    eprintln!("supervisor: {why}");
+    Exit::Failed
 }
 
 async fn exchange(socket: &Path, command: &Value) -> std::io::Result<String> {

@@ -85,11 +85,12 @@ fn run(cli: &Cli, registry: Registry) -> anyhow::Result<Exit> {
             return Ok(ctl::ask(&settings.socket.unwrap_or_default(), words).await);
         }
         let live = Live::new();
-        news::log_to(&live);
+        let log_level = news::log_to(&live);
         let signals = Signals::catch()?;
         let service =
             Service::start(settings, registry, |builder| fault::prepare(builder.observed(), cli.fault_after));
         let service = service.context("it does not start")?;
+        service.on_log_level(log_level);
         news::follow(service.yard());
         let exit = match cli.source() {
             Some(source) => tasks::run(service, signals, source, &live).await?,

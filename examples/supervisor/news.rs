@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use taskyard::Yard;
+use taskyard::control::execute::LogLevelHook;
 use taskyard::core::conductor::Happened;
 use taskyard::core::dispatch::Outcome;
 use tokio::sync::broadcast::error::RecvError;
@@ -15,15 +16,21 @@ use crate::live::Live;
 /// How often the pools are looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Log lines go to standard error, above the live line. `RUST_LOG` says how many.
-pub(crate) fn log_to(live: &Live) {
+/// Log lines go to standard error, above the live line. `RUST_LOG` says how many, until the level that is given back is set.
+pub(crate) fn log_to(live: &Live) -> LogLevelHook {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
+    let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_target(false)
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(live.clone())
-        .init();
+        .with_filter_reloading();
+    let handle = log.reload_handle();
+    log.init();
+    Box::new(move |level| {
+        let filter = EnvFilter::default().add_directive(level.into());
+        handle.reload(filter).map_err(|error| error.to_string())
+    })
 }
 
 /// Logs what is wrong from now on.

@@ -1,7 +1,8 @@
 //! Carries control commands out on a running yard and says how that went. Who may ask, and over which transport, is not
 //! decided here.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -10,31 +11,67 @@ use taskyard_core::store::Filter;
 use taskyard_core::task::Due;
 use taskyard_core::wire::Rejected;
 use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use tracing::level_filters::LevelFilter;
 
 use super::{ControlCommand, Reply, show};
+use crate::config::ScheduleSettings;
 use crate::errors::NoOutcome;
 use crate::producers::Roster;
 use crate::submit::read_task;
 use crate::yard::Yard;
 
+/// Sets what the program logs; says why if it can't.
+pub type LogLevelHook = Box<dyn Fn(LevelFilter) -> Result<(), String> + Send + Sync>;
+
 /// Carries out control commands.
-#[derive(Debug)]
 pub struct Executor {
-    yard: Yard,
+    pub(super) yard: Yard,
     producers: Arc<Roster>,
+    pub(super) schedules: Vec<ScheduleSettings>,
+    log_level: OnceLock<LogLevelHook>,
     started: Instant,
     shutdown: watch::Sender<bool>,
+    /// What a drain left on the board, once it is over.
+    left: watch::Sender<Option<Vec<TaskId>>>,
+    replies: TaskTracker,
 }
 
-type Answer = Result<Value, Rejected>;
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executor").field("yard", &self.yard).finish_non_exhaustive()
+    }
+}
+
+pub(super) type Answer = Result<Value, Rejected>;
 
 impl Executor {
     /// For this yard, whose producers are in the roster.
     pub fn new(yard: Yard, producers: Arc<Roster>) -> Self {
-        Self { yard, producers, started: Instant::now(), shutdown: watch::Sender::new(false) }
+        Self {
+            yard,
+            producers,
+            schedules: Vec::new(),
+            log_level: OnceLock::new(),
+            started: Instant::now(),
+            shutdown: watch::Sender::new(false),
+            left: watch::Sender::new(None),
+            replies: TaskTracker::new(),
+        }
     }
 
-    /// Resolves once somebody asked for a shutdown.
+    /// The schedules whose tasks this program posts.
+    pub fn with_schedules(self, schedules: Vec<ScheduleSettings>) -> Self {
+        Self { schedules, ..self }
+    }
+
+    /// What [`ControlCommand::SetLogLevel`] does. Only the first hook holds; without one the command is refused.
+    pub fn on_log_level(&self, hook: LogLevelHook) {
+        drop(self.log_level.set(hook));
+    }
+
+    /// Resolves once somebody asked for a shutdown or a drain.
     pub async fn shutdown_asked(&self) {
         // An error would mean that the sender is gone, and `self` holds it.
         drop(self.shutdown.subscribe().wait_for(|asked| *asked).await);
@@ -45,8 +82,25 @@ impl Executor {
         self.shutdown.send_replace(true);
     }
 
+    /// The drain is over, and this is left: whoever asked for it is told.
+    pub fn drained(&self, left: Vec<TaskId>) {
+        self.left.send_replace(Some(left));
+    }
+
+    /// Held while a command is carried out and its reply is on its way.
+    pub fn replying(&self) -> TaskTrackerToken {
+        self.replies.token()
+    }
+
+    /// Resolves once no reply is on its way any more.
+    pub async fn replied(&self) {
+        self.replies.close();
+        self.replies.wait().await;
+    }
+
     /// Carries a command out; after a [`ControlCommand::Shutdown`], [`shut_down`](Self::shut_down) is the caller's to call
-    /// once the reply is out. [`ControlCommand::Run`] takes as long as its task, the others are quick.
+    /// once the reply is out. [`ControlCommand::Run`] takes as long as its task, [`ControlCommand::Drain`] as long as the
+    /// drain, the others are quick.
     pub async fn execute(&self, command: ControlCommand) -> Reply {
         self.answer(command).await.into()
     }
@@ -59,16 +113,24 @@ impl Executor {
             ControlCommand::Cancel(filter) => self.cancel(filter).await,
             ControlCommand::Workers => self.workers().await,
             ControlCommand::Producers => Ok(json!(self.producers.snapshots())),
+            ControlCommand::Owners => self.owners().await,
             ControlCommand::Run(task) => self.run(&task).await,
-            ControlCommand::Shutdown => Ok(json!({ "shutdown": true })),
+            ControlCommand::TaskShow { id } => self.task(id).await,
+            ControlCommand::Reschedule { id, due } => self.reschedule(id, due).await,
+            ControlCommand::TrashList { filter, after, limit } => self.trash(filter, after, limit).await,
+            ControlCommand::TrashShow { id } => self.trashed(id).await,
+            ControlCommand::TrashRequeue(filter) => self.requeue(filter).await,
+            ControlCommand::TrashPurge(filter) => self.purge(filter).await,
+            ControlCommand::Schedules => self.schedules().await,
+            ControlCommand::SchedulePause { name } => self.pause_schedule(&name, true).await,
+            ControlCommand::ScheduleResume { name } => self.pause_schedule(&name, false).await,
+            ControlCommand::ScheduleRun { name } => self.run_schedule(&name).await,
             ControlCommand::Pause { pool } => self.pause(&pool, true),
             ControlCommand::Resume { pool } => self.pause(&pool, false),
-            ControlCommand::Scale { pool, min, max } => {
-                self.yard.scale(&pool, min, max).map_err(failed)?;
-                Ok(json!({ "pool": pool, "min": min, "max": max }))
-            }
-            ControlCommand::Reschedule { id, due } => self.reschedule(id, due).await,
-            ControlCommand::TaskShow { id } => self.task(id).await,
+            ControlCommand::Scale { pool, min, max } => self.scale(&pool, min, max),
+            ControlCommand::SetLogLevel(level) => self.set_log_level(level),
+            ControlCommand::Drain => self.drain().await,
+            ControlCommand::Shutdown => Ok(json!({ "shutdown": true })),
         }
     }
 
@@ -117,9 +179,11 @@ impl Executor {
         Ok(shown)
     }
 
-    fn pause(&self, pool: &str, paused: bool) -> Answer {
-        self.yard.pause(pool, paused).map_err(failed)?;
-        Ok(json!({ "pool": pool, "paused": paused }))
+    async fn task(&self, id: TaskId) -> Answer {
+        match self.yard.get(id).await.map_err(failed)? {
+            Some(view) => Ok(show::task(&self.yard, &view)),
+            None => Err(failed(NoOutcome::Unknown(id))),
+        }
     }
 
     async fn reschedule(&self, id: TaskId, due: Due) -> Answer {
@@ -127,14 +191,31 @@ impl Executor {
         Ok(json!({ "uuid": id, "result": result }))
     }
 
-    async fn task(&self, id: TaskId) -> Answer {
-        match self.yard.get(id).await.map_err(failed)? {
-            Some(view) => Ok(show::task(&self.yard, &view)),
-            None => Err(failed(NoOutcome::Unknown(id))),
-        }
+    fn pause(&self, pool: &str, paused: bool) -> Answer {
+        self.yard.pause(pool, paused).map_err(failed)?;
+        Ok(json!({ "pool": pool, "paused": paused }))
+    }
+
+    fn scale(&self, pool: &str, min: u32, max: u32) -> Answer {
+        self.yard.scale(pool, min, max).map_err(failed)?;
+        Ok(json!({ "pool": pool, "min": min, "max": max }))
+    }
+
+    fn set_log_level(&self, level: LevelFilter) -> Answer {
+        let hook = self.log_level.get();
+        let hook = hook.ok_or_else(|| failed("this program has no log whose level could be set"))?;
+        hook(level).map_err(failed)?;
+        Ok(json!({ "level": level.to_string() }))
+    }
+
+    async fn drain(&self) -> Answer {
+        self.shut_down();
+        let mut left = self.left.subscribe();
+        let left = left.wait_for(Option::is_some).await.map_err(failed)?;
+        Ok(json!({ "drained": true, "left": left.as_ref().map(Vec::len) }))
     }
 }
 
-fn failed(why: impl std::fmt::Display) -> Rejected {
+pub(super) fn failed(why: impl std::fmt::Display) -> Rejected {
     Rejected::message(why.to_string())
 }

@@ -6,8 +6,10 @@ use taskyard_core::dispatch::{Failure, Outcome, Trash};
 use taskyard_core::live::{Live, Stage};
 use taskyard_core::rfc3339::Rfc3339;
 use taskyard_core::status::{PoolStatus, State, WorkerStatus};
-use taskyard_core::store::{Counts, RowState, TaskView};
-use taskyard_core::time::Instant64;
+use taskyard_core::store::{
+    AttemptEnd, AttemptRecord, Counts, OwnerId, OwnerView, Registration, RowState, TaskView,
+};
+use taskyard_core::time::{Instant64, Timestamp};
 
 use crate::yard::{Stages, Yard};
 
@@ -115,25 +117,69 @@ pub(super) fn task(yard: &Yard, view: &TaskView) -> Value {
         "task": view.lane.name.as_str(),
         "namespace": view.lane.namespace.as_str(),
         "state": state(view.state, live.as_deref()),
+        "epoch": view.epoch,
         "attempts": view.attempts,
         "unroutable": view.unroutable,
     });
-    if let Some(task) = &view.task {
-        shown["priority"] = task.priority.get().into();
-    }
-    if let Some(due) = view.due {
-        shown["due"] = Rfc3339(due).to_string().into();
-    }
-    if let Some(error) = &view.last_error {
-        shown["last_error"] = error.to_string().into();
-    }
-    if let Some(ended) = &view.outcome {
-        shown["end"] = outcome(ended);
-    }
+    let mut say = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            shown[name] = value;
+        }
+    };
+    say("priority", view.task.as_ref().map(|task| task.priority.get().into()));
+    say("due", view.due.map(time));
+    say("owner", view.owner.and_then(owner_number));
+    say("crash_marks", Some(view.crash_marks).filter(|marks| *marks > 0).map(Value::from));
+    say("last_error", view.last_error.as_ref().map(|error| error.to_string().into()));
+    say("end", view.outcome.as_ref().map(outcome));
+    say("ended", view.ended.map(time));
+    say("log", Some(&view.log).filter(|log| !log.is_empty()).map(|log| log.iter().map(attempt).collect()));
     if let Some(live) = live {
         place(yard, &live, yard.now().mono, &mut shown);
     }
     shown
+}
+
+/// How one pass ended. `failed` has the error; after `ended` the task's own end says how.
+fn attempt(record: &AttemptRecord) -> Value {
+    let mut shown = json!({ "epoch": record.epoch, "ended": time(record.ended) });
+    if let Some(owner) = owner_number(record.owner) {
+        shown["owner"] = owner;
+    }
+    shown["how"] = match &record.end {
+        AttemptEnd::Failed(failure) => {
+            shown["error"] = failure.to_string().into();
+            "failed"
+        }
+        AttemptEnd::Setback => "setback",
+        AttemptEnd::Ended => "ended",
+        AttemptEnd::OwnerLost => "owner_lost",
+    }
+    .into();
+    shown
+}
+
+/// A board that is not shared has no owners worth a number.
+fn owner_number(owner: OwnerId) -> Option<Value> {
+    (owner != OwnerId::SOLE).then(|| owner.0.into())
+}
+
+pub(super) fn owner(owner: &OwnerView) -> Value {
+    let Registration { host, pid, version, lease } = &owner.registration;
+    json!({
+        "owner": owner.id,
+        "host": host,
+        "pid": pid,
+        "version": version,
+        "lease": lease.as_secs_f64(),
+        "lease_left": owner.lease_left.as_secs_f64(),
+        "fenced": owner.fenced,
+        "held": owner.held,
+    })
+}
+
+fn time(at: Timestamp) -> Value {
+    Rfc3339(at).to_string().into()
 }
 
 fn state(row: RowState, live: Option<&Live>) -> &'static str {

@@ -36,7 +36,12 @@ fn each_command_is_understood() {
     check(r#"{"control":"status","control_data":{}}"#, C::Status);
     check(r#"{"control":"workers"}"#, C::Workers);
     check(r#"{"control":"producers"}"#, C::Producers);
+    check(r#"{"control":"owners"}"#, C::Owners);
+    check(r#"{"control":"schedules"}"#, C::Schedules);
+    check(r#"{"control":"drain"}"#, C::Drain);
     check(r#"{"control":"shutdown"}"#, C::Shutdown);
+    let log = r#"{"control":"set_log_level","control_data":{"level":"debug"}}"#;
+    check(log, C::SetLogLevel(LevelFilter::DEBUG));
     check(r#"{"control":"pause","control_data":{"pool":"nlp"}}"#, C::Pause { pool: pool() });
     check(r#"{"control":"resume","control_data":{"pool":"nlp"}}"#, C::Resume { pool: pool() });
     let scale = C::Scale { pool: pool(), min: 0, max: 4 };
@@ -53,9 +58,38 @@ fn each_command_is_understood() {
 }
 
 #[test]
+fn each_command_about_a_schedule_is_understood() {
+    use ControlCommand as C;
+    let name = || "nightly".to_owned();
+    let named = |command: &str| format!(r#"{{"control":"{command}","control_data":{{"name":"nightly"}}}}"#);
+    check(&named("schedule_pause"), C::SchedulePause { name: name() });
+    check(&named("schedule_resume"), C::ScheduleResume { name: name() });
+    check(&named("schedule_run"), C::ScheduleRun { name: name() });
+}
+
+fn all() -> Filter {
+    Filter { all: true, ..Filter::default() }
+}
+
+#[test]
+fn each_command_about_the_trash_is_understood() {
+    use ControlCommand as C;
+    check(r#"{"control":"trash_list"}"#, C::TrashList { filter: all(), after: 0, limit: 100 });
+    let page =
+        r#"{"control":"trash_list","control_data":{"task":"t","after":18446744073709551615,"limit":7}}"#;
+    let filter = || Filter { task: "t".parse().ok(), ..Filter::default() };
+    check(page, C::TrashList { filter: filter(), after: u64::MAX, limit: 7 });
+    check(
+        &format!(r#"{{"control":"trash_show","control_data":{{"uuid":"{ID}"}}}}"#),
+        C::TrashShow { id: id() },
+    );
+    check(r#"{"control":"trash_requeue","control_data":{"task":"t"}}"#, C::TrashRequeue(filter()));
+    check(r#"{"control":"trash_purge","control_data":{"all":true}}"#, C::TrashPurge(all()));
+}
+
+#[test]
 fn filters_are_understood() {
     use ControlCommand as C;
-    let all = || Filter { all: true, ..Filter::default() };
     check(r#"{"control":"running"}"#, C::Running(all()));
     check(r#"{"control":"cancel","control_data":{"all":true}}"#, C::Cancel(all()));
     let ids = || Filter { ids: vec![id()], ..Filter::default() };
@@ -97,6 +131,11 @@ fn bad_parameters_are_refused_by_name() {
     refuse_data("pause", "{}", "control_data.pool", "is missing");
     refuse_data("scale", r#"{"pool":"p","min":3,"max":2}"#, "control_data.min", "3 is more than max (2)");
     refuse_data("scale", r#"{"pool":"p","min":0,"max":0}"#, "control_data.max", "from 1 to");
+    refuse_data("set_log_level", "{}", "control_data.level", "is missing");
+    refuse_data("set_log_level", r#"{"level":"loud"}"#, "control_data.level", r#"one of "off", "error""#);
+    refuse_data("trash_list", r#"{"limit":0}"#, "control_data.limit", "from 1 to 1000, not 0");
+    refuse_data("trash_list", r#"{"after":-1}"#, "control_data.after", "must be a whole number");
+    refuse_data("schedule_run", r#"{"name":7}"#, "control_data.name", "must be a string, not 7");
     refuse_data("run", r#"{"task":"t"}"#, "control_data.task", "must be a task");
     let both = format!(r#"{{"uuid":"{ID}","delay":1,"eta":"2027-01-01T00:00:00Z"}}"#);
     refuse_data("reschedule", &both, "control_data.eta", "either `delay` or `eta`");
@@ -114,11 +153,13 @@ fn a_reply_channel_has_at_most_128_bytes() {
 
 /// P28.
 #[test]
-fn an_empty_filter_cancels_nothing() {
-    for data in ["{}", r#"{"all":false}"#] {
-        refuse_data("cancel", data, "control_data", "say `all: true`");
+fn an_empty_filter_cancels_nothing_and_empties_no_trash() {
+    for command in ["cancel", "trash_requeue", "trash_purge"] {
+        for data in ["{}", r#"{"all":false}"#] {
+            refuse_data(command, data, "control_data", "say `all: true`");
+        }
+        refuse(&format!(r#"{{"control":"{command}"}}"#), "control_data", "say `all: true`");
     }
-    refuse(r#"{"control":"cancel"}"#, "control_data", "say `all: true`");
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub mod socket;
 pub mod status;
 pub mod supervision;
 
+use crate::errors::AskError;
+
 pub use intake::Intake;
 pub use status::{Kind, Roster, State, Status};
 
@@ -37,6 +39,9 @@ pub enum ProducerError {
     /// The socket can't be had.
     #[error(transparent)]
     Address(#[from] socket::AddressError),
+    /// The yard did not answer.
+    #[error(transparent)]
+    Ask(#[from] AskError),
     /// A task of the configuration can't be read; that was checked at the start.
     #[error("a task of the configuration was refused: {0}")]
     Task(#[from] taskyard_core::wire::Rejected),

@@ -6,6 +6,7 @@
 //! clock on the wall: what falls into the skipped hour does not come, what falls into the repeated one comes twice.
 
 mod local;
+mod plan;
 
 use croner::Cron as Expression;
 use croner::parser::{CronParser, Seconds, Year};

@@ -33,6 +33,11 @@ impl<A> Remembered<A> {
         self.answers.insert(question(ask), answer);
     }
 
+    /// That was not the answer: it was never given.
+    pub(crate) fn discard(&mut self, ask: &Ask) {
+        self.answers.remove(&question(ask));
+    }
+
     /// An owner that is gone asks nothing again.
     pub(crate) fn forget_owner(&mut self, owner: OwnerId) {
         self.answers.retain(|(of, ..), _| *of != owner);

@@ -4,6 +4,7 @@
 #![doc = include_str!("../../docs/testing.md")]
 
 mod stage;
+mod stores;
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +15,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use taskyard_actors::clock::Clock as _;
 use taskyard_actors::in_flight::InFlight;
-pub use taskyard_actors::testing::{Probe, Toys, VirtualClock};
+pub use taskyard_actors::testing::{Faults, Faulty, Probe, Shared, Toys, VirtualClock};
 use taskyard_core::TaskId;
 use taskyard_core::conductor::Happened;
 use taskyard_core::live::{Live, Progress};

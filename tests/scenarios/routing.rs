@@ -72,7 +72,7 @@ async fn a_bare_prefix_belongs_to_its_tail_alone() {
 }
 
 /// R5: each holds one task, so that the one is full whenever the other takes something. Nothing is sent ahead: what is, waits
-/// for its worker even while another pool has room.
+/// a while for its worker even if another pool has room.
 #[tokio::test]
 async fn two_pools_share_what_both_take() {
     let gate = Gate::open();

@@ -1,5 +1,6 @@
 //! The supervisor example, run for real as a user would.
 
+mod control;
 mod files;
 mod foreign;
 mod harness;

@@ -1,4 +1,16 @@
 //! What a durable store is to the actors: it answers the Board's requests, on a thread of its own.
+//!
+//! - [`Store`]: what SQLite, Postgres and a shared memory board are · [`Bell`] how one says that others changed it
+//! - [`open`]: its thread · [`Gateway`] the actor in front of it
+
+mod batch;
+mod bell;
+mod clerk;
+mod gateway;
+mod standing;
+
+pub use bell::Bell;
+pub use gateway::{Closing, Gateway, Opened, open};
 
 use taskyard_core::Now;
 use taskyard_core::store::{Ask, Reply, Status};
@@ -18,6 +30,16 @@ pub trait Store: Send {
     fn answer(&mut self, now: Now, asks: &[Ask]) -> Vec<Reply>;
 
     /// How the board stands if others may have changed it since the last call of either method; `None`: nobody did. Called
-    /// about once a second, and after the store was woken by a notice from outside.
+    /// about once a second, and after the store rang its [`Bell`].
     fn look(&mut self, now: Now) -> Option<Status>;
+}
+
+impl<S: Store + ?Sized> Store for Box<S> {
+    fn answer(&mut self, now: Now, asks: &[Ask]) -> Vec<Reply> {
+        (**self).answer(now, asks)
+    }
+
+    fn look(&mut self, now: Now) -> Option<Status> {
+        (**self).look(now)
+    }
 }

@@ -1,11 +1,15 @@
 //! For tests of actors, here and in applications: probes in a neighbour's place, a clock that a test turns, and workers
 //! whose tasks a test finishes by hand.
 
+mod faulty;
 mod probe;
+mod shared;
 mod toy;
 mod virtual_clock;
 
+pub use faulty::{Faults, Faulty};
 pub use probe::Probe;
+pub use shared::Shared;
 pub use toy::Toys;
 pub use virtual_clock::VirtualClock;
 

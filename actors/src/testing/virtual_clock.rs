@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::clock::Clock;
 use crate::in_flight::{Flight, InFlight};
+use crate::store::Bell;
 
 /// Both clocks under a test's hand. Whoever is woken by a turn counts as mail in flight, so after a turn
 /// [`InFlight::quiet`] waits for all that follows from it.
@@ -24,8 +25,30 @@ struct State {
 
 struct Sleeper {
     wakeup: Wakeup,
-    in_flight: InFlight,
-    wake: oneshot::Sender<Flight>,
+    wake: Wake,
+}
+
+enum Wake {
+    Future(InFlight, oneshot::Sender<Flight>),
+    Thread(Bell),
+}
+
+impl Wake {
+    fn wake(self) {
+        match self {
+            // Who cancelled its timer does not listen any more, and its flight lands here.
+            Self::Future(in_flight, wake) => drop(wake.send(in_flight.launch())),
+            Self::Thread(bell) => bell.turned(),
+        }
+    }
+
+    /// Whether nobody listens, or this thread does.
+    fn is_over(&self, bell: Option<&Bell>) -> bool {
+        match self {
+            Self::Future(_, wake) => wake.is_closed(),
+            Self::Thread(other) => bell.is_some_and(|bell| bell.is(other)),
+        }
+    }
 }
 
 impl VirtualClock {
@@ -51,8 +74,7 @@ impl VirtualClock {
         turn(&mut state.now);
         let now = state.now;
         for sleeper in state.sleepers.extract_if(.., |sleeper| sleeper.wakeup.is_due(now)) {
-            // Who cancelled its timer does not listen any more, and its flight lands here.
-            drop(sleeper.wake.send(sleeper.in_flight.launch()));
+            sleeper.wake.wake();
         }
     }
 
@@ -73,8 +95,8 @@ impl Clock for VirtualClock {
             return Box::pin(async { flight });
         }
         let (wake, woken) = oneshot::channel();
-        state.sleepers.retain(|sleeper| !sleeper.wake.is_closed());
-        state.sleepers.push(Sleeper { wakeup, in_flight: in_flight.clone(), wake });
+        state.sleepers.retain(|sleeper| !sleeper.wake.is_over(None));
+        state.sleepers.push(Sleeper { wakeup, wake: Wake::Future(in_flight.clone(), wake) });
         Box::pin(async move {
             match woken.await {
                 Ok(flight) => flight,
@@ -82,5 +104,15 @@ impl Clock for VirtualClock {
                 Err(_) => std::future::pending().await,
             }
         })
+    }
+
+    fn doze(&self, wakeup: Wakeup, bell: &Bell) -> Option<Duration> {
+        let mut state = self.lock();
+        state.sleepers.retain(|sleeper| !sleeper.wake.is_over(Some(bell)));
+        if wakeup.is_due(state.now) {
+            return Some(Duration::ZERO);
+        }
+        state.sleepers.push(Sleeper { wakeup, wake: Wake::Thread(bell.clone()) });
+        None
     }
 }

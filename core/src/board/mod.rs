@@ -2,17 +2,28 @@
 //!
 //! It never reads a clock and never decides what becomes of a task: it keeps, claims and settles as it is asked.
 
+mod answer;
+mod arrivals;
+mod batches;
+mod cancel;
 mod claim;
 mod ended;
+mod extras;
 mod keys;
+mod owners;
+mod place;
 mod post;
+mod prune;
 mod query;
 mod row;
 mod rows;
+mod schedules;
 mod settle;
+mod take_over;
+mod told;
+mod trash;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::defaults;
@@ -20,13 +31,17 @@ use crate::dispatch::Order;
 use crate::id::{PoolId, PoolSet, TaskId};
 use crate::lanes::{LaneTable, Laned};
 use crate::machine::Machine;
+use crate::names::TaskName;
 use crate::router::Router;
-use crate::store::{Answer, Ask, Reply, Request, RowState, Status};
-use crate::task::Task;
+use crate::store::{Answer, Ask, OwnerId, Reply, RowState, ScheduleState, Status, StoreError};
 use crate::time::{Now, Timestamp};
+use batches::Batches;
 use ended::EndedTasks;
 use keys::Keys;
+use owners::Owners;
 use rows::Rows;
+use told::{Asked, Told};
+use trash::Trash;
 
 /// How a board is set up.
 #[derive(Debug, Clone)]
@@ -39,7 +54,7 @@ pub struct Settings {
     pub aging: Duration,
     /// Whether a task that no pool takes is refused at submit, instead of waiting for a pool.
     pub reject_unroutable: bool,
-    /// How many ended tasks are remembered.
+    /// How many ended tasks are remembered; and as many of those in the trash, beside.
     pub remembered: usize,
 }
 
@@ -68,10 +83,13 @@ pub struct Board {
     keys: Keys,
     expiring: BTreeSet<(Timestamp, TaskId)>,
     ended: EndedTasks,
-    claims: BTreeMap<(PoolId, claim::Kind), claim::Last>,
-    /// Tasks that ended by a request whose answer may be lost, by the request's number. A repetition is told the same and
-    /// ends no others: of its second answer nobody takes notice if the first one was only late.
-    told: BTreeMap<u64, Vec<Arc<Task>>>,
+    trash: Trash,
+    owners: Owners,
+    claims: BTreeMap<(OwnerId, PoolId, claim::Kind), claim::Last>,
+    told: Told,
+    schedules: BTreeMap<Box<str>, ScheduleState>,
+    batches: Batches,
+    stale_writes: u64,
     pools: Vec<PoolId>,
 }
 
@@ -81,6 +99,8 @@ impl Board {
         let lanes = LaneTable::new(router);
         Self {
             ended: EndedTasks::new(settings.remembered),
+            trash: Trash::new(settings.remembered),
+            batches: Batches::new(settings.remembered),
             pools: lanes.all_pools(),
             settings,
             sequence: 0,
@@ -91,8 +111,11 @@ impl Board {
             unjudged: Laned::default(),
             keys: Keys::default(),
             expiring: BTreeSet::new(),
+            owners: Owners::default(),
             claims: BTreeMap::new(),
-            told: BTreeMap::new(),
+            told: Told::default(),
+            schedules: BTreeMap::new(),
+            stale_writes: 0,
         }
     }
 
@@ -101,79 +124,26 @@ impl Board {
         self.rows.len()
     }
 
-    fn answer(&mut self, now: Now, no: u64, request: &Request) -> Answer {
-        match request {
-            Request::Post { rows, room } => Answer::Posted(self.post(now, rows, room.clone())),
-            Request::Claim { pool, ready, unjudged } => self.claim(now, no, *pool, *ready, *unjudged),
-            Request::Preload { pool, before, up_to } => self.preload(now, no, *pool, *before, *up_to),
-            Request::Settle(items) => {
-                Answer::Settled(items.iter().map(|item| self.settle(now, item)).collect())
-            }
-            Request::Promote { up_to } => self.promote(now, no, *up_to),
-            Request::Cancel { filter, .. } => self.cancel(no, filter),
-            Request::Reschedule { id, due } => Answer::Rescheduled(self.reschedule(now, *id, *due)),
-            Request::Get(id) => Answer::Task(self.view(*id).map(Box::new)),
-            Request::List { filter, after, limit } => self.list(filter, *after, *limit),
-            Request::Count => Answer::Counts(self.counts()),
-            Request::Learn { pool, names } => {
-                for change in self.lanes.learn(*pool, names) {
-                    self.parked.reroute(&change);
-                    self.ready.reroute(&change);
-                    self.unjudged.reroute(&change);
-                }
-                Answer::Learned
-            }
-            // The rest is answered by a board that is shared.
-            _ => Answer::Learned,
-        }
+    /// How many requests were refused because the lease of the asking owner had been taken.
+    pub fn stale_writes(&self) -> u64 {
+        self.stale_writes
     }
 
-    /// Remembers what ended by this request, for as long as it may be asked again.
-    fn remember_told(&mut self, no: u64, tasks: &[Arc<Task>]) {
-        self.told.insert(no, tasks.to_vec());
+    fn learn(&mut self, pool: PoolId, names: &[TaskName]) -> Answer {
+        for change in self.lanes.learn(pool, names) {
+            self.parked.reroute(&change);
+            self.ready.reroute(&change);
+            self.unjudged.reroute(&change);
+        }
+        Answer::Learned
     }
 
-    /// What ended by this request when it was asked before; `None`: it was not.
-    fn told_before(&self, no: u64) -> Option<Vec<Arc<Task>>> {
-        self.told.get(&no).cloned()
-    }
-
-    /// Takes a row out of the index of its state. Its state then no longer holds until it is [`put`](Self::put) anew.
-    fn lift(&mut self, id: TaskId) {
-        let Some(row) = self.rows.get(id) else { return };
-        let (lane, order) = (row.lane, row.order);
-        let pools = self.lanes.pools(lane);
-        match row.state {
-            RowState::Parked => drop(self.parked.remove(lane, pools, (row.due, order))),
-            RowState::Ready => drop(self.ready.remove(lane, pools, order)),
-            RowState::Unjudged => drop(self.unjudged.remove(lane, pools, order)),
-            RowState::Behind => self.keys.leave_behind(row),
-            RowState::Claimed | RowState::Ended => {}
-        }
-        if row.state != RowState::Claimed
-            && let Some(expires) = row.expires
-        {
-            self.expiring.remove(&(expires, id));
-        }
-    }
-
-    /// Gives a lifted (or new) row a state and its place in that state's index.
-    fn put(&mut self, id: TaskId, state: RowState) {
-        let Some(row) = self.rows.get_mut(id) else { return };
-        row.state = state;
-        let (lane, order) = (row.lane, row.order);
-        let pools = self.lanes.pools(lane);
-        match state {
-            RowState::Parked => self.parked.insert(lane, pools, (row.due, order), id),
-            RowState::Ready => self.ready.insert(lane, pools, order, id),
-            RowState::Unjudged => self.unjudged.insert(lane, pools, order, id),
-            RowState::Behind => self.keys.wait_behind(row),
-            RowState::Claimed | RowState::Ended => {}
-        }
-        if state != RowState::Claimed
-            && let Some(expires) = row.expires
-        {
-            self.expiring.insert((expires, id));
+    fn status(&self) -> Status {
+        Status {
+            ready: self.pools_with(&self.ready),
+            unjudged: self.pools_with(&self.unjudged),
+            next_due: self.parked.first_of_all().map(|((due, _), _)| due),
+            next_expiry: self.expiring.first().map(|(at, _)| *at),
         }
     }
 
@@ -190,24 +160,18 @@ impl Machine for Board {
     fn handle(
         &mut self,
         now: Now,
-        Ask { from, no, request, oldest_open, .. }: Ask,
+        Ask { owner, from, no, request, oldest_open }: Ask,
         replies: &mut Vec<Reply>,
     ) {
-        if self.told.first_key_value().is_some_and(|(told, _)| *told < oldest_open) {
-            self.told = self.told.split_off(&oldest_open);
+        let asked = Asked { owner, from, no };
+        self.told.forget_before(asked, oldest_open);
+        if self.refuses(asked, &request) {
+            self.stale_writes += 1;
+            let answer = Err(StoreError::Fenced);
+            return replies.push(Reply { to: from, no, answer, status: Status::default() });
         }
-        let answer = self.answer(now, no, &request);
-        replies.push(Reply {
-            to: from,
-            no,
-            answer: Ok(answer),
-            status: Status {
-                ready: self.pools_with(&self.ready),
-                unjudged: self.pools_with(&self.unjudged),
-                next_due: self.parked.first_of_all().map(|((due, _), _)| due),
-                next_expiry: self.expiring.first().map(|(at, _)| *at),
-            },
-        });
+        let answer = Ok(self.answer(now, asked, &request));
+        replies.push(Reply { to: from, no, answer, status: self.status() });
     }
 
     fn check_invariants(&self) {
@@ -223,7 +187,12 @@ impl Machine for Board {
         assert_eq!(count(RowState::Unjudged), self.unjudged.len());
         assert_eq!(count(RowState::Ended), 0);
         let expiring =
-            self.rows.values().filter(|row| row.state != RowState::Claimed && row.expires.is_some());
+            self.rows.values().filter(|row| row.state != RowState::Claimed && row.expires.at().is_some());
         assert_eq!(expiring.count(), self.expiring.len());
+        self.check_owners();
+        self.batches.check_invariants(|batch| {
+            let extras = self.rows.values().filter_map(|row| row.extras.as_ref());
+            extras.filter(|extras| extras.batch == Some(batch)).count()
+        });
     }
 }

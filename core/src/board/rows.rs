@@ -1,64 +1,92 @@
-//! The rows of the board by task id. A row moves only when the board grows, and the index beside the rows holds nothing but
-//! places: so a million rows that wait cost little, and the few that come and go stay close together.
+//! The rows of the board by task id, and in order of arrival. A row moves only when the board grows, and the indexes beside
+//! the rows hold little but places: so a million rows that wait cost little, and the few that come and go stay close
+//! together.
 
 use std::hash::BuildHasher as _;
 
 use hashbrown::HashTable;
 use slab::Slab;
 
+use super::arrivals::{Arrival, Arrivals};
 use super::row::Row;
-use crate::id::TaskId;
+use crate::id::{Sequence, TaskId};
 use crate::map::Hasher;
 
 /// All unfinished tasks.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    rows: Slab<Row>,
+    slab: Slab<Row>,
     places: HashTable<u32>,
+    arrivals: Arrivals,
 }
 
 impl Rows {
     pub(super) fn len(&self) -> usize {
-        self.rows.len()
+        self.slab.len()
     }
 
     pub(super) fn get(&self, id: TaskId) -> Option<&Row> {
-        self.rows.get(self.place(id)?)
+        self.slab.get(self.place(id)?)
     }
 
     pub(super) fn get_mut(&mut self, id: TaskId) -> Option<&mut Row> {
         let place = self.place(id)?;
-        self.rows.get_mut(place)
+        self.slab.get_mut(place)
     }
 
-    /// Adds a row whose task has none yet.
+    /// Adds a row whose task has none yet, and whose sequence is the highest.
     pub(super) fn add(&mut self, row: Row) {
-        let hash = hash(row.task.id);
-        let place = self.rows.insert(row) as u32;
-        let Self { rows, places } = self;
-        places.insert_unique(hash, place, |place| hash_at(rows, *place));
+        let (hash, sequence) = (hash(row.task.id), row.order.sequence);
+        let place = self.slab.insert(row) as u32;
+        let Self { slab, places, arrivals } = self;
+        arrivals.add(sequence, place);
+        places.insert_unique(hash, place, |place| hash_at(slab, *place));
     }
 
     pub(super) fn remove(&mut self, id: TaskId) -> Option<Row> {
-        let found = self.places.find_entry(hash(id), |place| is_at(&self.rows, *place, id)).ok()?;
+        let found = self.places.find_entry(hash(id), |place| is_at(&self.slab, *place, id)).ok()?;
         let (place, _) = found.remove();
-        self.rows.try_remove(place as usize)
+        let row = self.slab.try_remove(place as usize);
+        if self.arrivals.has_gaps(self.slab.len()) {
+            let Self { slab, arrivals, .. } = self;
+            arrivals.keep(|arrival| arrived(slab, arrival).is_some());
+        }
+        row
+    }
+
+    /// What arrived after a sequence, in order, and where to go on if there may be more. At most so many are looked for, of
+    /// which some may be gone.
+    pub(super) fn page(
+        &self,
+        after: Sequence,
+        at_most: usize,
+    ) -> (impl Iterator<Item = &Row>, Option<Sequence>) {
+        let (page, more) = self.arrivals.page(after, at_most);
+        (page.filter_map(|arrival| arrived(&self.slab, arrival)), more)
     }
 
     /// All rows, in no order.
     pub(super) fn values(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().map(|(_, row)| row)
+        self.slab.iter().map(|(_, row)| row)
     }
 
     fn place(&self, id: TaskId) -> Option<usize> {
-        self.places.find(hash(id), |place| is_at(&self.rows, *place, id)).map(|place| *place as usize)
+        self.places.find(hash(id), |place| is_at(&self.slab, *place, id)).map(|place| *place as usize)
     }
 
     /// Panics if index and rows differ.
     pub(super) fn check_invariants(&self) {
-        assert_eq!(self.rows.len(), self.places.len());
+        assert_eq!(self.slab.len(), self.places.len());
         assert!(self.values().all(|row| self.get(row.task.id).is_some_and(|found| std::ptr::eq(found, row))));
+        assert!(self.arrivals.iter().is_sorted_by_key(|arrival| arrival.sequence));
+        let there = self.arrivals.iter().filter(|arrival| arrived(&self.slab, *arrival).is_some());
+        assert_eq!(self.slab.len(), there.count());
     }
+}
+
+/// A row that may be gone, its place then free or another's.
+fn arrived(rows: &Slab<Row>, arrival: Arrival) -> Option<&Row> {
+    rows.get(arrival.place as usize).filter(|row| row.order.sequence == arrival.sequence)
 }
 
 fn hash(id: TaskId) -> u64 {

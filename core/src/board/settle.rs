@@ -1,114 +1,117 @@
-//! Settlements, cancels and reschedules: how claimed and waiting rows change.
-
-use std::sync::Arc;
+//! Settlements: how claimed rows change when their pass ends.
 
 use super::Board;
 use super::row::Row;
 use crate::dispatch::Outcome;
 use crate::filing;
 use crate::id::TaskId;
-use crate::map::Set;
-use crate::store::{Answer, Filter, RescheduleAnswer, Room, RowState, Settle, Settled, Settlement};
-use crate::task::{DueAt, Task};
+use crate::store::{AttemptEnd, OwnerId, Room, RowState, Settle, Settled, Settlement};
+use crate::task::DueAt;
 use crate::time::{Now, micros};
 
+/// How the record stands to a settlement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// It is awaited.
+    Open,
+    /// It was recorded before.
+    Recorded,
+    /// It is another's, or of another pass.
+    Stale,
+}
+
 impl Board {
-    pub(super) fn settle(&mut self, now: Now, item: &Settlement) -> Settled {
-        let settled = |accepted| Settled { id: item.id, epoch: item.epoch, accepted };
-        let Some(row) = self.rows.get_mut(item.id) else {
-            return settled(self.ended.get(item.id).is_some_and(|ended| ended.epoch == item.epoch));
-        };
-        if row.epoch != item.epoch {
-            return settled(false);
-        }
-        if row.state != RowState::Claimed {
-            return settled(true);
-        }
-        match &item.settle {
-            Settle::Done(outcome) | Settle::Trash(outcome) => {
-                row.attempts += u32::from(matches!(item.settle, Settle::Trash(_)));
-                self.end(item.id, outcome.clone());
-            }
-            Settle::Retry { due, error } => {
-                row.attempts += 1;
-                row.setbacks = 0;
-                row.last_error = Some(Box::new(error.clone()));
-                self.put_back(now, item.id, DueAt::Wall(*due), true);
-            }
-            Settle::GiveBack { due, setback, renew, .. } => {
-                row.setbacks = if *setback { row.setbacks + 1 } else { row.setbacks };
-                self.put_back(now, item.id, *due, *renew);
+    pub(super) fn settle(&mut self, now: Now, owner: OwnerId, item: &Settlement) -> Settled {
+        let standing = self.standing(owner, item);
+        if standing == Standing::Open {
+            self.record(now, item.id, &item.settle);
+            for new in &item.posts {
+                self.post_one(now, owner, new, &mut Room::default());
             }
         }
-        for new in &item.posts {
-            self.post_one(now, new, &mut Room::default());
-        }
-        settled(true)
+        Settled { id: item.id, epoch: item.epoch, accepted: standing != Standing::Stale }
     }
 
-    /// Gives a claimed row that did not end its next due time. Whatever takes it in again does not judge it anew, unless
-    /// it was not yet due and so has not been judged at all.
-    fn put_back(&mut self, now: Now, id: TaskId, due: DueAt, renew: bool) {
+    fn standing(&self, owner: OwnerId, item: &Settlement) -> Standing {
+        let Some(row) = self.rows.get(item.id) else {
+            let ours = self.find_ended(item.id);
+            let ours = ours.is_some_and(|ended| ended.epoch == item.epoch && ended.owner == owner);
+            return if ours { Standing::Recorded } else { Standing::Stale };
+        };
+        let ours = row.epoch == item.epoch && row.owner == owner && row.order.sequence == item.sequence;
+        match row.state {
+            _ if !ours => Standing::Stale,
+            RowState::Claimed => Standing::Open,
+            _ => Standing::Recorded,
+        }
+    }
+
+    fn record(&mut self, now: Now, id: TaskId, settle: &Settle) {
         let Some(row) = self.rows.get_mut(id) else { return };
+        note(row, now, settle);
+        match settle {
+            Settle::Done(outcome) | Settle::Trash(outcome) => self.end(now, id, outcome.clone()),
+            Settle::Retry { due, .. } => {
+                self.put_back(now, id, DueAt::Wall(*due), true);
+            }
+            Settle::GiveBack { due, renew, .. } => {
+                self.put_back(now, id, *due, *renew);
+            }
+        }
+    }
+
+    /// Gives a claimed row that did not end its next due time; one that somebody wants cancelled ends now. Whether it is
+    /// on the board again. Whatever takes it in again does not judge it anew, unless it was not yet due and so has not
+    /// been judged at all.
+    pub(super) fn put_back(&mut self, now: Now, id: TaskId, due: DueAt, renew: bool) -> bool {
+        let Some(row) = self.rows.get_mut(id) else { return false };
+        if row.is_unwanted() {
+            self.end(now, id, Outcome::Cancelled);
+            return false;
+        }
+        self.owners.let_go(row.owner, row.order.sequence);
         row.judged |= row.due <= now.wall;
         row.due = filing::wall(due, now);
         if renew {
-            renew_order(row, now, micros(self.settings.aging));
+            self.renew_order(now, id);
             self.release_key(id);
         }
         // Otherwise it keeps its place among its twins too: one that waits behind it must not be let past.
         self.file(now, id);
+        true
     }
 
-    pub(super) fn cancel(&mut self, no: u64, filter: &Filter) -> Answer {
-        let before = self.told_before(no);
-        let told: Set<TaskId> = before.iter().flatten().map(|task| task.id).collect();
-        let ended_otherwise = |id: &TaskId| self.ended.get(*id).is_some() && !told.contains(id);
-        let ended = filter.ids.iter().copied().filter(ended_otherwise).collect();
-        let tasks = before.unwrap_or_else(|| self.cancel_free(filter));
-        self.remember_told(no, &tasks);
-        Answer::Cancelled { tasks, elsewhere: Vec::new(), ended, more: None }
-    }
-
-    fn cancel_free(&mut self, filter: &Filter) -> Vec<Arc<Task>> {
-        let free =
-            |row: &&Row| row.state != RowState::Claimed && !filter.is_empty() && filter.fits(&row.task);
-        let mut tasks = Vec::new();
-        if filter.ids.is_empty() {
-            let mut rows: Vec<_> = self.rows.values().filter(free).collect();
-            rows.sort_unstable_by_key(|row| row.order.sequence);
-            tasks.extend(rows.into_iter().map(|row| Arc::clone(&row.task)));
-        } else {
-            let rows = filter.ids.iter().filter_map(|id| self.rows.get(*id)).filter(free);
-            tasks.extend(rows.map(|row| Arc::clone(&row.task)));
-        }
-        // A filter may name a task twice; it ends once.
-        tasks.retain(|task| {
-            self.lift(task.id);
-            self.end(task.id, Outcome::Cancelled)
-        });
-        tasks
-    }
-
-    pub(super) fn reschedule(&mut self, now: Now, id: TaskId, due: DueAt) -> RescheduleAnswer {
-        match self.rows.get(id).map(|row| row.state) {
-            None if self.ended.get(id).is_some() => RescheduleAnswer::Ended,
-            None => RescheduleAnswer::Absent,
-            Some(RowState::Claimed) => RescheduleAnswer::Claimed,
-            Some(_) => {
-                self.lift(id);
-                if let Some(row) = self.rows.get_mut(id) {
-                    row.due = filing::wall(due, now);
-                    renew_order(row, now, micros(self.settings.aging));
-                }
-                self.release_key(id);
-                self.file(now, id);
-                RescheduleAnswer::Done
-            }
+    pub(super) fn renew_order(&mut self, now: Now, id: TaskId) {
+        let aging = micros(self.settings.aging);
+        if let Some(row) = self.rows.get_mut(id) {
+            row.order = filing::order(row.task.priority, row.due, now.wall, row.order.sequence, aging);
         }
     }
 }
 
-fn renew_order(row: &mut Row, now: Now, aging: i64) {
-    row.order = filing::order(row.task.priority, row.due, now.wall, row.order.sequence, aging);
+/// Records what a pass counts. Of a task that never went wrong nothing is written.
+fn note(row: &mut Row, now: Now, settle: &Settle) {
+    match settle {
+        Settle::Done(_) if row.has_log() => row.note(now, AttemptEnd::Ended),
+        Settle::Trash(_) => {
+            row.attempts += 1;
+            row.note(now, AttemptEnd::Ended);
+        }
+        Settle::Retry { error, .. } => {
+            row.attempts += 1;
+            row.note(now, AttemptEnd::Failed(error.clone()));
+        }
+        Settle::GiveBack { setback: true, .. } => {
+            row.note(now, AttemptEnd::Setback);
+            row.extras_mut().setbacks += 1;
+        }
+        Settle::Done(_) | Settle::GiveBack { .. } => {}
+    }
+    let Some(extras) = row.extras.as_deref_mut() else { return };
+    if matches!(settle, Settle::Retry { .. }) {
+        extras.setbacks = 0;
+    }
+    if !matches!(settle, Settle::GiveBack { started: false, .. }) {
+        extras.crash_marks = 0;
+    }
 }

@@ -28,13 +28,13 @@ struct Open {
 
 impl Conductor {
     pub(super) fn submit(&mut self, now: Now, submission: Submission, effects: &mut Vec<Effect>) {
-        let Submission { tasks, reply, watch, inside } = submission;
+        let Submission { tasks, reply, watch, inside, batch } = submission;
         let closed = self.drain.is_draining() && !inside;
         let results: Vec<_> = tasks
             .into_iter()
             .map(|task| match self.check(now, task, closed) {
                 Ok(row) => {
-                    self.posts.rows.push(row);
+                    self.posts.rows.push(NewRow { batch, ..row });
                     None
                 }
                 Err(refusal) => Some(Err(refusal)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Delayer, Effect, Event};
-use crate::dispatch::{Dispatch, End, Ended, Return};
+use crate::dispatch::{Cancel, Dispatch, End, Ended, Reason, Return};
 use crate::keys::fixture::{self, name};
 use crate::live::{Live, Stage as At};
 use crate::machine::{Machine, Stage};
@@ -138,6 +138,23 @@ fn a_cancel_takes_out_what_is_held_and_passes_others_by() {
     let effects = tell(&mut delayer, now(1), Event::Cancel(cancel));
     assert!(matches!(&effects[..], [Effect::Cancel(cancel)] if cancel.name() == name(1)));
     assert_eq!(wake(&mut delayer, now(100)), [2]);
+}
+
+/// D18: what is preloaded for a pool that takes nothing goes back, and so does what another yard has now.
+#[test]
+fn what_is_to_be_parked_or_is_another_s_is_given_back_unpenalised() {
+    for reason in [Reason::Park, Reason::Disowned] {
+        let held = task(1, wall(100));
+        let cancel = Cancel { live: Arc::clone(&held.live), reason };
+        let mut delayer = holding([held]);
+        let effects = tell(&mut delayer, now(1), Event::Cancel(cancel));
+        let back = matches!(
+            &effects[..],
+            [Effect::Ended(Ended { dispatch, end: End::Returned(Return::Drain) })]
+                if dispatch.due == wall(100)
+        );
+        assert!(back && delayer.is_empty(), "{effects:?}");
+    }
 }
 
 #[test]

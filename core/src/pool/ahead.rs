@@ -36,6 +36,7 @@ impl Pool {
     pub(super) fn learn_run(&mut self, now: Instant64, held: &Held) {
         let Some(worker) = self.crew.get_mut(held.worker) else { return };
         let last = std::mem::replace(&mut worker.last_done, now);
+        worker.stalled = false;
         if !self.settings.send_ahead || worker.ahead == 0 {
             return;
         }
@@ -63,8 +64,9 @@ impl Pool {
         self.tell(number, Command::Recall { id }, effects);
     }
 
-    /// Asks a worker to give back whatever waits in it.
+    /// Asks a worker to give back whatever waits in it; what waits for a slot of it goes back at once.
     pub(super) fn recall_all(&mut self, number: u32, effects: &mut Vec<Effect>) {
+        self.break_promises(number, effects);
         let Some(worker) = self.crew.get(number) else { return };
         let queue: Vec<_> = worker.queue().collect();
         for id in queue {

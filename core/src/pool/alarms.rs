@@ -10,8 +10,12 @@ use crate::time::Instant64;
 pub(super) enum Alarm {
     /// A task's time is up, or it did not heed that.
     Task(TaskId),
+    /// The Conductor did not say that a task may start.
+    Mark(TaskId),
     /// A worker may not have done what it was told: get ready, start a task, or end.
     Worker(u32),
+    /// What was sent ahead to a worker may wait behind a task that runs long.
+    Stall(u32),
     /// A worker is too old.
     Age(u32),
     /// Workers may be started again.

@@ -8,6 +8,7 @@ use crate::worker::CancelReason;
 impl Pool {
     /// From the Queuer, which handed the dispatch to this pool.
     pub(super) fn cancel(&mut self, now: Now, cancel: Cancel, effects: &mut Vec<Effect>) {
+        let Some(cancel) = self.cancel_suspect(now, cancel, effects) else { return };
         let id = cancel.id();
         let Some(held) = self.held.get_mut(&id).filter(|held| held.dispatch.name() == cancel.name()) else {
             effects.push(Effect::Missed(cancel));
@@ -19,8 +20,7 @@ impl Pool {
         if !waits {
             return self.cancel_running(now, cancel, effects);
         }
-        // The wish of a person stands, whatever else comes.
-        if held.cancel.is_none() || cancel.reason == Reason::User {
+        if held.cancel.as_ref().is_none_or(|before| outweighs(cancel.reason, before.reason)) {
             held.cancel = Some(cancel);
         }
         self.recall(id, effects);
@@ -30,8 +30,24 @@ impl Pool {
     pub(super) fn cancel_running(&mut self, now: Now, cancel: Cancel, effects: &mut Vec<Effect>) {
         let (id, reason) = (cancel.id(), cancel.reason);
         effects.push(Effect::Told(cancel));
-        if reason == Reason::User {
-            self.tell_to_end(now, id, CancelReason::User, effects);
+        if let Some(why) = told(reason) {
+            self.tell_to_end(now, id, why, effects);
         }
     }
+}
+
+/// What a running task is told; `None`: nothing, it goes on. One that is another yard's now runs there again, which to its
+/// handler is what a shutdown is: nobody called it off.
+fn told(reason: Reason) -> Option<CancelReason> {
+    match reason {
+        Reason::User => Some(CancelReason::User),
+        Reason::Disowned => Some(CancelReason::Shutdown),
+        Reason::Expired | Reason::Reschedule(_) | Reason::Park => None,
+    }
+}
+
+/// Whether a wish replaces an earlier one for what was recalled: a person's stands whatever else comes, and what would leave
+/// the task running if it starts first never replaces what would not.
+fn outweighs(new: Reason, old: Reason) -> bool {
+    new == Reason::User || told(old).is_none() && told(new).is_some()
 }

@@ -178,6 +178,8 @@ impl Crew {
             assert_eq!(roomy, worker.offer.room > 0, "worker {number} in the list of those with room");
             let most = worker.concurrency + worker.ahead;
             assert!(worker.sent.len() <= most as usize, "worker {number} has more than {most} tasks");
+            let slots = worker.sent.len() + worker.promised.len();
+            assert!(worker.promised.is_empty() || slots <= worker.concurrency as usize, "worker {number}");
             assert!(worker.state != State::Idle || worker.is_empty(), "worker {number} idles with tasks");
         }
         assert_eq!(sums, self.sums);

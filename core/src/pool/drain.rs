@@ -1,7 +1,7 @@
 //! Pause and drain: what no longer starts goes back, what runs has its grace, and the last worker is waited for.
 
 use super::alarms::Alarm;
-use super::worker::{Doom, Rung};
+use super::worker::{Doom, Rung, Worker};
 use super::{Effect, Pool};
 use crate::time::Now;
 use crate::worker::CancelReason;
@@ -29,11 +29,13 @@ impl Draining {
 
 impl Pool {
     /// From the Conductor: takes nothing new, or does again.
-    pub(super) fn pause(&mut self, paused: bool, effects: &mut Vec<Effect>) {
+    pub(super) fn pause(&mut self, now: Now, paused: bool, effects: &mut Vec<Effect>) {
         self.paused = paused;
         if paused {
-            for number in self.crew.numbers(|worker| worker.offer.ahead > 0) {
+            let waits = |worker: &Worker| worker.offer.ahead > 0 || !worker.promised.is_empty();
+            for number in self.crew.numbers(waits) {
                 self.recall_all(number, effects);
+                self.settle(now, number, effects);
             }
         }
     }

@@ -17,8 +17,10 @@ impl Pool {
         output: String,
         effects: &mut Vec<Effect>,
     ) {
+        self.break_promises(number, effects);
         let Some(mut worker) = self.crew.remove(number, now.mono) else { return };
         self.alarms.set(Alarm::Worker(number), &mut worker.alarm, None);
+        self.alarms.set(Alarm::Stall(number), &mut worker.stall, None);
         if let Some(max_age) = self.settings.max_age {
             self.alarms.remove(worker.born + max_age, Alarm::Age(number));
         }

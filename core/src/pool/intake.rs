@@ -14,7 +14,8 @@ impl Pool {
     pub(super) fn take_in(&mut self, now: Now, dispatch: Box<Dispatch>, effects: &mut Vec<Effect>) {
         self.counters.received += 1;
         let worker = match self.crew.first_free() {
-            _ if self.takes_nothing() || self.held.contains_key(&dispatch.id()) => None,
+            _ if self.takes_nothing() || self.has(dispatch.id()) => None,
+            None if dispatch.live.suspect => None,
             None => self.worker_ahead_for(dispatch.task().name()),
             idle => idle,
         };
@@ -35,12 +36,18 @@ impl Pool {
         effects: &mut Vec<Effect>,
     ) {
         match worker {
+            Some(number) if dispatch.live.suspect => self.ask_leave(now, number, dispatch, effects),
             Some(number) => self.send(now, number, dispatch, effects),
             None => self.give_back(dispatch, effects),
         }
     }
 
-    fn send(&mut self, now: Now, number: u32, dispatch: Box<Dispatch>, effects: &mut Vec<Effect>) {
+    fn has(&self, id: TaskId) -> bool {
+        self.held.contains_key(&id) || self.suspects.contains_key(&id)
+    }
+
+    /// To a worker with room for it.
+    pub(super) fn send(&mut self, now: Now, number: u32, dispatch: Box<Dispatch>, effects: &mut Vec<Effect>) {
         let Some(worker) = self.crew.get_mut(number) else { return self.give_back(dispatch, effects) };
         self.last_order += 1;
         worker.sent.push_back((self.last_order, dispatch.id()));
@@ -64,6 +71,7 @@ impl Pool {
             dispatch,
         };
         self.held.insert(held.dispatch.id(), held);
+        self.watch_for_stall(now, number);
     }
 
     /// Takes a dispatch off its worker, whatever becomes of it. [`settle`](Self::settle) the worker afterwards.

@@ -24,8 +24,8 @@ impl Pool {
             None => held.told = Some(why),
         }
         if self.settings.killable {
-            let term_at = (why != CancelReason::Shutdown).then_some(now.mono + self.settings.grace);
-            self.alarms.set(Alarm::Task(id), &mut held.alarm, term_at);
+            let term_at = now.mono + self.settings.grace;
+            self.alarms.set(Alarm::Task(id), &mut held.alarm, Some(term_at));
         }
         if let Some(worker) = self.crew.get_mut(number) {
             worker.told += 1;
@@ -127,6 +127,7 @@ impl Pool {
         let kill_at = now.mono + self.settings.kill_after;
         self.alarms.set(Alarm::Worker(number), &mut worker.alarm, Some(kill_at));
         self.crew.relist(number);
+        self.break_promises(number, effects);
         if self.settings.killable {
             self.tell(number, Command::Signal(Signal::Term), effects);
         }
@@ -145,6 +146,7 @@ impl Pool {
         worker.enter(State::Stopping, now.mono);
         self.alarms.set(Alarm::Worker(number), &mut worker.alarm, None);
         self.crew.relist(number);
+        self.break_promises(number, effects);
         if killable {
             if before < Rung::Kill {
                 self.tell(number, Command::Signal(Signal::Kill), effects);

@@ -7,6 +7,7 @@ use super::crew::Crew;
 use super::drain::Draining;
 use super::pace::Pace;
 use super::starts::Starts;
+use super::suspects::Suspect;
 use super::voice::Said;
 use super::worker::{Held, Terms};
 use super::{Effect, Event, Settings};
@@ -25,6 +26,8 @@ pub struct Pool {
     pub(super) crew: Crew,
     /// What workers have, by task: each dispatch that arrived and neither ended nor went back.
     pub(super) held: Map<TaskId, Held>,
+    /// What has a slot and waits for its mark.
+    pub(super) suspects: Map<TaskId, Suspect>,
     pub(super) alarms: Alarms,
     pub(super) pace: Pace,
     pub(super) starts: Starts,
@@ -65,6 +68,7 @@ impl Pool {
             id,
             crew: Crew::new(terms),
             held: Map::default(),
+            suspects: Map::default(),
             alarms: Alarms::default(),
             pace: Pace::default(),
             starts: Starts::default(),
@@ -119,7 +123,9 @@ impl Pool {
     fn ring(&mut self, now: Now, alarm: Alarm, effects: &mut Vec<Effect>) {
         match alarm {
             Alarm::Task(id) => self.time_is_up(now, id, effects),
+            Alarm::Mark(id) => self.no_leave(now, id, effects),
             Alarm::Worker(number) => self.next_rung(now, number, effects),
+            Alarm::Stall(number) => self.look_for_stall(now, number, effects),
             Alarm::Age(number) => self.retire(now, number, effects),
             Alarm::Drain => self.drain_grace_over(now, effects),
             // The size is looked at in each turn.
@@ -136,13 +142,13 @@ impl Machine for Pool {
         match event {
             Event::Dispatch(dispatch) => self.take_in(now, dispatch, effects),
             Event::Worker { worker, report } => self.heard(now, worker, report, effects),
-            Event::Go(_) => {}
+            Event::Go(name) => self.go(now, name, effects),
             Event::Demand(demand) => self.demand = demand,
             Event::Cancel(cancel) => self.cancel(now, cancel, effects),
             Event::Drain => self.drain(now, effects),
             Event::Force => self.force(now, effects),
             Event::Scale { min, max } => self.rescale(min, max),
-            Event::Pause(paused) => self.pause(paused, effects),
+            Event::Pause(paused) => self.pause(now, paused, effects),
             Event::Look(reply) => effects.push(Effect::Status(reply, Box::new(self.status(now.mono)))),
         }
     }
@@ -169,8 +175,10 @@ impl Machine for Pool {
         self.crew.check();
         let held: usize = self.crew.iter().map(|(_, worker)| worker.sent.len()).sum();
         assert_eq!(held, self.held.len(), "each dispatch is with one worker");
+        self.check_suspects();
         let left = self.counters.ended + self.counters.returned;
-        assert_eq!(self.counters.received, left + held as u64, "each dispatch leaves exactly once");
+        let here = held + self.suspects.len();
+        assert_eq!(self.counters.received, left + here as u64, "each dispatch leaves exactly once");
         for (number, worker) in self.crew.iter() {
             let own = |id: &TaskId| self.held.get(id).filter(|held| held.worker == number);
             let told = worker.sent.iter().filter(|(_, id)| own(id).is_some_and(|held| held.told.is_some()));

@@ -12,8 +12,10 @@ mod machine;
 mod pace;
 mod reports;
 mod scale;
+mod stalls;
 mod starts;
 mod status;
+mod suspects;
 #[cfg(test)]
 mod tests;
 mod voice;

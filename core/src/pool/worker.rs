@@ -72,6 +72,8 @@ pub(super) struct Worker {
     pub(super) ahead: u32,
     /// What it has not answered, in sending order: (number of the sending, task).
     pub(super) sent: VecDeque<(u64, TaskId)>,
+    /// Slots that are kept for tasks which may not start yet.
+    pub(super) promised: BTreeSet<TaskId>,
     /// Tasks that ended by a time-out here but still run, since this worker can't be killed.
     pub(super) late: BTreeSet<TaskId>,
     /// How many of its tasks were told to end.
@@ -86,6 +88,10 @@ pub(super) struct Worker {
     pub(super) doom: Option<Doom>,
     /// The next look at it: whether it got ready, whether it starts what it was sent, or the next rung.
     pub(super) alarm: Option<Instant64>,
+    /// The next look whether what was sent ahead waits too long.
+    pub(super) stall: Option<Instant64>,
+    /// It waited too long, and no task has ended since.
+    pub(super) stalled: bool,
     /// When it last had a slot freed, as a running number: the most recent one is given the next task.
     pub(super) freed: u64,
     /// What the pool's sums count of it now.
@@ -103,6 +109,7 @@ impl Worker {
             concurrency: 1,
             ahead: 0,
             sent: VecDeque::new(),
+            promised: BTreeSet::new(),
             late: BTreeSet::new(),
             told: 0,
             recalled: 0,
@@ -112,6 +119,8 @@ impl Worker {
             rung: Rung::Calm,
             doom: None,
             alarm: None,
+            stall: None,
+            stalled: false,
             freed: 0,
             offer: Offer::default(),
         }
@@ -125,9 +134,9 @@ impl Worker {
         }
     }
 
-    /// Whether nothing runs on it and nothing waits in it.
+    /// Whether nothing runs on it and nothing waits in it or for it.
     pub(super) fn is_empty(&self) -> bool {
-        self.sent.is_empty() && self.late.is_empty()
+        self.sent.is_empty() && self.promised.is_empty() && self.late.is_empty()
     }
 
     /// Whether what was sent as number `order` waits in it behind its slots.
@@ -153,7 +162,7 @@ impl Worker {
         let serving = self.state.counts_as_capacity() && !leaves;
         // A worker whose told task may have to be killed takes nothing that would be killed with it.
         let open = serving && self.state.may_take() && (self.told == 0 || !terms.killable);
-        let held = self.sent.len() as u32;
+        let held = (self.sent.len() + self.promised.len()) as u32;
         let waiting = held.saturating_sub(self.concurrency);
         let allowed = match terms.max_tasks {
             _ if !open => 0,
@@ -161,7 +170,9 @@ impl Worker {
             None => u32::MAX,
         };
         let free = self.concurrency.saturating_sub(held).min(allowed);
-        let ahead = if terms.send_ahead { self.ahead.saturating_sub(waiting) } else { 0 };
+        // What is sent while a slot is kept must not take it.
+        let takes_ahead = terms.send_ahead && self.promised.is_empty() && !self.stalled;
+        let ahead = if takes_ahead { self.ahead.saturating_sub(waiting) } else { 0 };
         Offer {
             serving,
             starting: serving && self.state == State::Starting,

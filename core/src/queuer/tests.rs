@@ -266,6 +266,21 @@ fn a_cancel_takes_out_what_waits() {
 }
 
 #[test]
+fn what_is_to_be_parked_or_is_another_s_is_given_back_if_it_waits_and_followed_if_not() {
+    for reason in [Reason::Park, Reason::Disowned] {
+        let mut rig = Rig::one_pool();
+        rig.window(SOME, 1, 0);
+        let (handed, waits) = (task(1), task(2));
+        let cancel = |dispatch: &Dispatch| Cancel { live: Arc::clone(&dispatch.live), reason };
+        let (first, second) = (cancel(&handed), cancel(&waits));
+        rig.arrive(handed);
+        rig.arrive(waits);
+        assert_eq!(rig.tell(Event::Cancel(first)), [ToPool(SOME, 1)]);
+        assert_eq!(rig.tell(Event::Cancel(second)), [Said::Ended(2, End::Returned(Return::Drain))]);
+    }
+}
+
+#[test]
 fn a_cancel_follows_a_dispatch_to_its_pool_and_misses_one_on_its_way_back() {
     let mut rig = Rig::one_pool();
     rig.window(SOME, 1, 0);

@@ -63,14 +63,3 @@ fn callbacks_are_kept_in_however_many_lanes() {
     );
     assert_eq!(rig.states([2, 3]), [RowState::Ready; 2]);
 }
-
-#[test]
-fn so_many_ended_tasks_are_remembered() {
-    let mut rig = Rig::with(Settings { remembered: 2, ..Settings::default() });
-    rig.post([task(1), task(2), task(3)]);
-    rig.claim(A, 3);
-    for n in 1..=3 {
-        rig.settle(n, 1, done());
-    }
-    assert_eq!([1, 2, 3].map(|n| rig.outcome(n).is_some()), [false, true, true]);
-}

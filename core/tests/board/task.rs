@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use taskyard_core::TaskId;
-use taskyard_core::names::Lane;
-use taskyard_core::store::NewRow;
-use taskyard_core::task::{Body, Due, DueAt, Key, KeyLimits, Priority, Task};
+use taskyard_core::store::{BatchId, NewRow};
+use taskyard_core::task::{DueAt, Key, KeyLimits, Priority, Task, TaskDefaults};
 use taskyard_core::time::{Instant64, Timestamp};
+use taskyard_core::wire::parse_task;
 
 /// When each script starts, on the wall clock.
 pub(crate) const START: Timestamp = Timestamp(1_700_000_000_000_000);
@@ -29,30 +29,27 @@ pub(crate) struct New {
     due: DueAt,
     expires: Option<Timestamp>,
     exempt: bool,
+    batch: Option<BatchId>,
 }
 
 /// Task `n`: due at once, in a lane that pool A takes.
 pub(crate) fn task(n: u64) -> New {
-    let lane = Lane { namespace: "a.x".parse().unwrap(), name: "one".parse().unwrap() };
-    let task = Task {
-        id: id(n),
-        lane: Arc::new(lane),
-        body: Body::new("{}".into(), 0..0, 0..0).unwrap(),
-        due: Due::Now,
-        expires: None,
-        timeout: None,
-        key: None,
-        limits: KeyLimits::PARALLEL,
-        priority: Priority::default(),
-        retry: None,
-        extras: None,
-    };
-    New { task, due: DueAt::Now, expires: None, exempt: false }
+    typed(n, r#"{"task":"one","namespace":"a.x"}"#)
+}
+
+/// Task `n` as it was typed, due at once. A store may keep the text and nothing else of what stands in it.
+pub(crate) fn typed(n: u64, text: &str) -> New {
+    let task = parse_task(text, id(n), &|_| TaskDefaults::default()).unwrap();
+    New { task, due: DueAt::Now, expires: None, exempt: false, batch: None }
 }
 
 impl New {
     pub(crate) fn due_at(self, ms: u64) -> Self {
         Self { due: DueAt::Wall(at(ms)), ..self }
+    }
+
+    pub(crate) fn due(self, due: Timestamp) -> Self {
+        Self { due: DueAt::Wall(due), ..self }
     }
 
     /// On the monotonic clock, which starts at 0 with the script.
@@ -62,6 +59,10 @@ impl New {
 
     pub(crate) fn expires_at(self, ms: u64) -> Self {
         Self { expires: Some(at(ms)), ..self }
+    }
+
+    pub(crate) fn expires(self, at: Timestamp) -> Self {
+        Self { expires: Some(at), ..self }
     }
 
     pub(crate) fn priority(mut self, priority: u8) -> Self {
@@ -79,8 +80,9 @@ impl New {
     }
 
     pub(crate) fn lane(mut self, namespace: &str, name: &str) -> Self {
-        let (namespace, name) = (namespace.parse().unwrap(), name.parse().unwrap());
-        self.task.lane = Arc::new(Lane { namespace, name });
+        let text = format!(r#"{{"task":"{name}","namespace":"{namespace}"}}"#);
+        let New { task, .. } = typed(0, &text);
+        (self.task.lane, self.task.body) = (task.lane, task.body);
         self
     }
 
@@ -88,8 +90,12 @@ impl New {
         Self { exempt: true, ..self }
     }
 
+    pub(crate) fn batch(self, batch: BatchId) -> Self {
+        Self { batch: Some(batch), ..self }
+    }
+
     pub(crate) fn row(self) -> NewRow {
-        let Self { task, due, expires, exempt } = self;
-        NewRow { task: Arc::new(task), due, expires, exempt, batch: None }
+        let Self { task, due, expires, exempt, batch } = self;
+        NewRow { task: Arc::new(task), due, expires, exempt, batch }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use taskyard_core::conductor::{Event, SubmitRefusal};
-use taskyard_core::store::RowState;
+use taskyard_core::store::{BatchId, Request, RowState};
 use taskyard_core::task::{Due, DueAt, Task};
 
 use crate::yard::{Yard, at, delayed, success, task};
@@ -16,6 +16,20 @@ fn a_due_task_is_dispatched_in_the_turn_that_takes_it_in() {
     assert_eq!(yard.live(), [1, 2], "as many as the pool has slots");
     yard.end(1, success());
     assert_eq!(yard.live(), [2, 3]);
+}
+
+#[test]
+fn tasks_of_a_batch_are_posted_as_such_and_others_of_the_same_turn_are_not() {
+    let mut yard = Yard::new(1);
+    yard.board_is_up = false;
+    yard.submit_of(BatchId(7), task(1));
+    yard.submit_as([task(2)], false);
+    let posted = yard.asks.iter().filter_map(|ask| match &*ask.request {
+        Request::Post { rows, .. } => Some(rows),
+        _ => None,
+    });
+    let batches: Vec<_> = posted.flatten().map(|row| row.batch).collect();
+    assert_eq!(batches, [Some(BatchId(7)), None]);
 }
 
 /// D13

@@ -14,7 +14,7 @@ use taskyard_core::id::PoolId;
 use taskyard_core::live::LiveIndex;
 use taskyard_core::names::Lane;
 use taskyard_core::router::Router;
-use taskyard_core::store::{Ask, Filter, Reply, Status, StoreError};
+use taskyard_core::store::{Ask, BatchId, Filter, Reply, Status, StoreError};
 use taskyard_core::task::{Body, Due, Extras, Key, KeyLimits, Priority, Retry, Task};
 use taskyard_core::time::{Instant64, Timestamp};
 use taskyard_core::{Machine, Now, TaskId};
@@ -197,7 +197,19 @@ impl Yard {
     /// Does not wait for the answer. `inside`: from a running task.
     pub(crate) fn submit_as<const N: usize>(&mut self, tasks: [Task; N], inside: bool) {
         let tasks = tasks.map(Arc::new).into();
-        self.tell(Event::Submit(Submission { tasks, reply: SUBMIT, watch: Some(WATCH), inside }));
+        self.tell(Event::Submit(Submission {
+            tasks,
+            reply: SUBMIT,
+            watch: Some(WATCH),
+            inside,
+            batch: None,
+        }));
+    }
+
+    /// Does not wait for the answer.
+    pub(crate) fn submit_of(&mut self, batch: BatchId, task: Task) {
+        let (tasks, batch) = (vec![Arc::new(task)], Some(batch));
+        self.tell(Event::Submit(Submission { tasks, reply: SUBMIT, watch: None, inside: false, batch }));
     }
 
     /// The dispatch of task `n` ended, as a stage or the pool reports it.

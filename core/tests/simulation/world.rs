@@ -466,6 +466,7 @@ impl World {
             reply,
             watch: Some(WATCH),
             inside: false,
+            batch: None,
         }));
     }
 

@@ -80,6 +80,7 @@ impl Talk {
         // A command may take long: what is answered already must not wait for it.
         self.write.flush().await?;
         let ends = command == ControlCommand::Shutdown;
+        let _replying = self.executor.replying();
         let reply = self.executor.execute(command).await;
         let sent = self.reply(&reply).await.and(self.write.flush().await);
         if ends {

@@ -7,14 +7,13 @@ use taskyard_core::Now;
 use taskyard_core::task::{Due, DueAt};
 use taskyard_core::time::{Timestamp, micros};
 
-/// Which clock decides.
+/// Whose clock decides what is due and what has expired. Leases run on the server's in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clock {
-    /// The server's: for due times and leases alike.
+    /// The server's.
     #[default]
     Server,
-    /// The one whose readings are passed in, for leases too: for tests that turn it by hand, of one dispatcher or of
-    /// several that share it.
+    /// The one whose readings are passed in: for tests that turn it by hand.
     Given,
 }
 
@@ -104,11 +103,6 @@ impl Clock {
         if self == Self::Server {
             skew.measure(Timestamp(server), asked, reading.wall());
         }
-    }
-
-    /// The time for leases, if it is not the server's own.
-    pub(super) fn lease_time(self, now: Now) -> Option<i64> {
-        (self == Self::Given).then_some(now.mono.0)
     }
 }
 

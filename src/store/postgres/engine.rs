@@ -12,6 +12,7 @@ use super::heads::Heads;
 use super::link::{Link, Session};
 use super::memory::Memory;
 use super::turn::{Effects, Turn, writes};
+use super::verify::verify;
 
 /// So often one transaction is tried that others were in the way of.
 const TRIES: u32 = 3;
@@ -111,6 +112,14 @@ impl Engine {
         (changed || !idle).then_some(status)
     }
 
+    /// What does not fit together, in words.
+    pub(super) async fn verify(&mut self) -> Result<Vec<String>, Fault> {
+        let session = self.link.session().await?;
+        let found = verify(&session).await?;
+        session.give_back();
+        Ok(found)
+    }
+
     async fn look_at(&mut self, now: Now) -> Result<Status, Fault> {
         let session = self.link.session().await?;
         let status = self.status(&session, &Reading::of(now)).await?;
@@ -202,7 +211,6 @@ impl Engine {
             memory: &mut self.memory,
             now: self.skew.now(now),
             skew: self.skew,
-            clock: self.clock,
             seed: self.identity.seed,
             owner: OwnerId::SOLE,
             live,

@@ -37,7 +37,7 @@ const PROMOTE: &str = "UPDATE tasks SET state = 3 WHERE sequence = ANY(ARRAY(
 
 /// What the twins of a task have in common, if only so many may be ready or claimed.
 pub(super) fn serial_twins(task: &Task) -> Option<Uuid> {
-    filing::serial_key(task).map(|(key, _)| twins(key, &task.lane.namespace))
+    filing::serial_key(task.key, task.limits).map(|(key, _)| twins(key, &task.lane.namespace))
 }
 
 /// How many rows of each key are ready or claimed.
@@ -47,7 +47,7 @@ pub(super) struct Counted(BTreeMap<Uuid, u32>);
 impl Counted {
     /// One more is ready or claimed if it may be: one more than may run, so that the next is at hand.
     pub(super) fn admit(&mut self, task: &Task) -> bool {
-        let Some((key, limit)) = filing::serial_key(task) else { return true };
+        let Some((key, limit)) = filing::serial_key(task.key, task.limits) else { return true };
         let counted = self.0.entry(twins(key, &task.lane.namespace)).or_default();
         let may = *counted <= limit;
         *counted += u32::from(may);

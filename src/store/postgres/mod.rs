@@ -50,6 +50,7 @@ mod submitter;
 mod tls;
 mod trash;
 mod turn;
+mod verify;
 
 use std::io;
 use std::time::Duration;
@@ -153,6 +154,11 @@ impl Postgres {
         let listener = Listener::start(address, channel.clone(), name.clone(), hint)?;
         let engine = Engine::new(link, memory, Identity { channel, name, seed: schema.seed() }, clock);
         Ok(Self { engine, runtime, _listener: listener })
+    }
+
+    /// What does not fit together on the board, in words; nothing if all is well. Reads all rows.
+    pub fn verify(&mut self) -> Vec<String> {
+        self.runtime.block_on(self.engine.verify()).unwrap_or_else(|fault| vec![fault.to_string()])
     }
 }
 

@@ -12,29 +12,29 @@ use super::fault::Fault;
 use super::row::task_id;
 use super::turn::Turn;
 
-/// The time for leases: what is given, or else the server's clock.
+/// The server's clock.
 macro_rules! now {
-    ($given:literal) => {
-        concat!("coalesce(", $given, "::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)")
+    () => {
+        "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
     };
 }
 
 const REGISTER: &str = concat!(
     "INSERT INTO owners (host, pid, version, lease, until) VALUES ($1, $2, $3, $4::bigint, ",
-    now!("$5"),
+    now!(),
     " + $4::bigint) RETURNING owner"
 );
 /// Owners that left nothing behind and were not heard of for a hundred leases.
 const FORGET: &str = concat!(
     "DELETE FROM owners WHERE owner = ANY(ARRAY(SELECT owner FROM owners WHERE until + 100 * lease < ",
-    now!("$1"),
+    now!(),
     " FOR UPDATE SKIP LOCKED)) AND NOT EXISTS (SELECT FROM tasks WHERE state = 4 AND tasks.owner = owners.owner)"
 );
-const RENEW: &str = concat!("UPDATE owners SET until = ", now!("$2"), " + lease WHERE owner = $1");
+const RENEW: &str = concat!("UPDATE owners SET until = ", now!(), " + lease WHERE owner = $1");
 const UNWANTED: &str = "SELECT id FROM tasks WHERE unwanted AND owner = $1 AND state = 4 ORDER BY sequence";
 const LAPSED: &str = concat!(
     "SELECT EXISTS (SELECT FROM owners WHERE owner <> $1 AND (fenced OR until <= ",
-    now!("$2"),
+    now!(),
     ") AND EXISTS (SELECT FROM tasks WHERE state = 4 AND tasks.owner = owners.owner))"
 );
 
@@ -42,7 +42,7 @@ const LAPSED: &str = concat!(
 const FENCE: &str = concat!(
     "UPDATE owners SET fenced = true WHERE owner = ANY(ARRAY(
       SELECT owner FROM owners WHERE NOT fenced AND owner <> $1 AND until <= ",
-    now!("$2"),
+    now!(),
     " FOR UPDATE SKIP LOCKED))"
 );
 const ORPHANS: &str = "SELECT first.sequence, first.epoch, first.owner FROM owners
@@ -58,27 +58,22 @@ const HELD: &str =
 const REMOVE: &str = "DELETE FROM owners WHERE owner = $1";
 const OWNERS: &str = concat!(
     "SELECT owner, host, pid, version, lease, until - ",
-    now!("$1"),
+    now!(),
     ", fenced, (SELECT count(*) FROM tasks WHERE state = 4 AND tasks.owner = owners.owner) FROM owners ORDER BY owner"
 );
 
 impl Turn<'_> {
-    fn lease_time(&self) -> Option<i64> {
-        self.clock.lease_time(self.now)
-    }
-
     pub(super) async fn register(&mut self, who: &Registration) -> Result<OwnerId, Fault> {
-        let now = self.lease_time();
-        self.session.rows(FORGET, &[&now]).await?;
+        self.session.rows(FORGET, &[]).await?;
         let (pid, lease) = (i64::from(who.pid), micros(who.lease));
-        let row = self.session.row(REGISTER, &[&who.host, &pid, &who.version, &lease, &now]).await?;
+        let row = self.session.row(REGISTER, &[&who.host, &pid, &who.version, &lease]).await?;
         Ok(row.map_or(OwnerId::SOLE, |row| OwnerId(row.get::<_, i64>(0) as u64)))
     }
 
     pub(super) async fn renew(&mut self) -> Result<Renewal, Fault> {
-        let (owner, now) = (self.owner_number(), self.lease_time());
-        self.session.rows(RENEW, &[&owner, &now]).await?;
-        let (unwanted, lapsed) = self.session.both((UNWANTED, &[&owner]), (LAPSED, &[&owner, &now])).await?;
+        let owner = self.owner_number();
+        self.session.rows(RENEW, &[&owner]).await?;
+        let (unwanted, lapsed) = self.session.both((UNWANTED, &[&owner]), (LAPSED, &[&owner])).await?;
         Ok(Renewal {
             marked: unwanted.iter().map(|row| task_id(row.get(0))).collect(),
             lapsed: lapsed.first().is_some_and(|row| row.get(0)),
@@ -87,7 +82,7 @@ impl Turn<'_> {
 
     /// Fences whose lease has ended and gives back what the fenced ones have, oldest first.
     pub(super) async fn take_over(&mut self, up_to: usize) -> Result<Answer, Fault> {
-        self.session.rows(FENCE, &[&self.owner_number(), &self.lease_time()]).await?;
+        self.session.rows(FENCE, &[&self.owner_number()]).await?;
         let orphans = self.session.rows(ORPHANS, &[&(up_to as i64)]).await?;
         let returned = self.return_rows(&orphans, Some(&AttemptEnd::OwnerLost)).await?;
         let buried = self.session.rows(BURY, &[]).await?;
@@ -129,7 +124,7 @@ impl Turn<'_> {
     }
 
     pub(super) async fn owners(&mut self) -> Result<Vec<OwnerView>, Fault> {
-        let rows = self.session.rows(OWNERS, &[&self.lease_time()]).await?;
+        let rows = self.session.rows(OWNERS, &[]).await?;
         Ok(rows.iter().map(view).collect())
     }
 }

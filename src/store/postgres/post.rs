@@ -179,7 +179,7 @@ impl Turn<'_> {
     fn place_new(&self, row: &NewRow, lane: LaneNo, bounds: &mut Bounds, new: &mut NewRows) -> Filed {
         let task = &row.task;
         let due = Timestamp(self.wall(self.skew.admitted(task.due, row.due)));
-        let must_be_judged = filing::must_be_judged(task, false);
+        let must_be_judged = filing::must_be_judged(task.key, task.limits, false);
         let state = filing::state(due, self.now, must_be_judged, || bounds.keys.admit(task));
         let waiting = if state == RowState::Unjudged { bounds.unjudged } else { bounds.ready };
         let pools = self.memory.lanes.pools(lane);
@@ -219,7 +219,7 @@ fn claim(row: &NewRow, pool: PoolId, order: Order, near: bool, turn: &Turn<'_>) 
         due: if near { row.due } else { DueAt::Now },
         expires: row.expires,
         judged: false,
-        unjudged: filing::must_be_judged(&row.task, false),
+        unjudged: filing::must_be_judged(row.task.key, row.task.limits, false),
         posted: turn.skew.to_yard(turn.now.wall),
     }
 }

@@ -134,7 +134,7 @@ impl TaskRow {
             due,
             expires: self.expires.map(|at| skew.to_yard(at)),
             judged: self.judged,
-            unjudged: filing::must_be_judged(&task, self.judged),
+            unjudged: filing::must_be_judged(self.key, self.limits, self.judged),
             posted: skew.to_yard(self.posted),
             task,
         }

@@ -5,7 +5,7 @@ use taskyard_core::Now;
 use taskyard_core::store::{Answer, Ask, OwnerId, Request, StoreError};
 use taskyard_core::task::DueAt;
 
-use super::clock::{Clock, Skew};
+use super::clock::Skew;
 use super::fault::Fault;
 use super::heads::Heads;
 use super::link::Session;
@@ -19,7 +19,6 @@ pub(super) struct Turn<'a> {
     /// On the server's clock.
     pub(super) now: Now,
     pub(super) skew: Skew,
-    pub(super) clock: Clock,
     /// The number under which this schema's keys are locked.
     pub(super) seed: i64,
     /// Who asks what is being answered.

@@ -135,7 +135,8 @@ fn a_cancel_that_does_not_meet_its_dispatch_goes_on() {
 
 #[test]
 fn a_waiting_dispatch_ends_as_the_cancel_says() {
-    for reason in [Reason::User, Reason::Expired, Reason::Reschedule(DueAt::Now)] {
+    let reschedule = Reason::Reschedule(DueAt::Now);
+    for reason in [Reason::User, Reason::Expired, reschedule, Reason::Park, Reason::Disowned] {
         let mut script = Script::default();
         script.submit(1);
         script.occupied(1);

@@ -124,8 +124,8 @@ fn two_with_queue() -> Script {
 fn while_more_is_coming_nothing_is_recalled() {
     let mut script = two_with_queue();
     script.tell(Event::Demand(1)).done(1, 2).forget();
-    script.at(10).expect([]);
-    script.tell(Event::Demand(0)).at(11).expect(["2 recall 5"]);
+    script.at(5).expect([]);
+    script.tell(Event::Demand(0)).at(6).expect(["2 recall 5"]);
 }
 
 #[test]
@@ -151,6 +151,8 @@ fn a_cancel_of_what_was_sent_ahead_recalls_it_and_then_ends_it() {
         (Reason::User, "Cancelled"),
         (Reason::Expired, "Expired"),
         (Reason::Reschedule(DueAt::Now), "Rescheduled(Now)"),
+        (Reason::Park, DRAINED),
+        (Reason::Disowned, DRAINED),
     ] {
         let mut script = opened();
         script.run(1, &task(1));
@@ -209,4 +211,38 @@ fn a_person_s_cancel_of_what_waits_stands_whatever_else_comes() {
         }
         script.forget().report(1, Report::Returned { id: TaskId(2) }).expect([&*ended(2, "Cancelled")]);
     }
+}
+
+#[test]
+fn what_must_not_run_on_is_told_whatever_else_wanted_it_back() {
+    for reasons in [[Reason::Park, Reason::Disowned], [Reason::Disowned, Reason::Expired]] {
+        let mut script = opened();
+        script.run(1, &task(1));
+        let live = script.dispatch(&task(2));
+        for reason in reasons {
+            script.cancel(&live, reason);
+        }
+        script.forget().done(1, 1).started(1, 2);
+        script.expect([&*ended(1, SUCCEEDED), "told 2", "1 cancel 2 Shutdown"]);
+    }
+}
+
+#[test]
+fn what_waits_behind_a_task_that_runs_long_goes_back_to_whoever_has_room() {
+    let mut script = opened();
+    script.turn((1..=3).map(|id| dispatched(&task(id).live()))).started(1, 1).forget();
+    script.at_micros(9_999).expect([]).at(10).expect(["1 recall 3", "1 recall 2"]).takes(0, 0);
+    for id in [3, 2] {
+        script.report(1, Report::Returned { id: TaskId(id) });
+    }
+    script.expect(["returned 3", "returned 2"]).takes(0, 0).capacity(1);
+    script.at(500).done(1, 1).takes(1, 0).capacity(5);
+}
+
+#[test]
+fn what_waits_while_tasks_before_it_end_stays() {
+    let mut script = opened();
+    script.turn((1..=3).map(|id| dispatched(&task(id).live()))).forget();
+    script.at(9).done(1, 1).forget();
+    script.at_micros(18_999).expect([]).at(19).expect(["1 recall 3"]);
 }

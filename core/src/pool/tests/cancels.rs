@@ -75,3 +75,30 @@ fn a_worker_that_gives_a_task_up_unasked_has_failed_it() {
     script.forget().gave_in(1, 1);
     assert!(script.lines[0].starts_with("ended 1 Failed(Error("), "{:?}", script.lines);
 }
+
+/// B5: the yard lost its lease: the task is another's, and whatever it reports is of no account.
+#[test]
+fn a_task_of_another_is_told_of_a_shutdown_and_made_to_stop() {
+    let mut script = Script::with_ready(settings(1, 1), 1);
+    let live = script.run(1, &task(1));
+    script.cancel(&live, Reason::Disowned).expect(["1 run 1", "told 1", "1 cancel 1 Shutdown"]).takes(0, 0);
+    script.at(4_999).expect([]).at(7_000).expect(["1 Term", "1 Kill"]);
+    script.exited(1, "signal 9").expect([&*ended(1, DRAINED), "2 launch"]);
+}
+
+#[test]
+fn a_task_of_another_that_gives_in_is_given_back() {
+    let mut script = Script::with_ready(settings(1, 1), 1);
+    let live = script.run(1, &task(1));
+    script.cancel(&live, Reason::Disowned).forget().gave_in(1, 1).expect([&*ended(1, DRAINED)]).takes(1, 0);
+    script.at(20_000).expect([]);
+}
+
+/// The basket's tasks go back when their pool takes nothing.
+#[test]
+fn what_is_to_be_parked_goes_on_if_it_runs() {
+    let mut script = Script::with_ready(settings(1, 1), 1);
+    let live = script.run(1, &task(1));
+    script.cancel(&live, Reason::Park).expect(["1 run 1", "told 1"]).takes(0, 0);
+    script.at(60_000).done(1, 1).expect([&*ended(1, SUCCEEDED)]);
+}

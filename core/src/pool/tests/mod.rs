@@ -9,6 +9,7 @@ mod retirement;
 mod scale;
 mod soak;
 mod starts;
+mod suspects;
 mod threads;
 mod timeouts;
 mod windows;
@@ -50,10 +51,11 @@ struct Like {
     timeout: Option<Duration>,
     key: Option<Key>,
     epoch: u32,
+    suspect: bool,
 }
 
 fn task(id: u128) -> Like {
-    Like { id, name: "t", timeout: None, key: None, epoch: 1 }
+    Like { id, name: "t", timeout: None, key: None, epoch: 1, suspect: false }
 }
 
 impl Like {
@@ -73,6 +75,10 @@ impl Like {
         Self { epoch, ..self }
     }
 
+    fn suspect(self) -> Self {
+        Self { suspect: true, ..self }
+    }
+
     fn live(&self) -> Arc<Live> {
         let name = name(self.name);
         let task = Task {
@@ -90,7 +96,7 @@ impl Like {
         };
         let live = Live::new(Arc::new(task), 0, Timestamp(0), self.epoch, 1);
         live.hand_to(Some(ID));
-        Arc::new(live)
+        Arc::new(if self.suspect { live.suspected() } else { live })
     }
 }
 
@@ -271,7 +277,7 @@ fn line(effect: &Effect) -> String {
         Effect::Told(cancel) => format!("told {}", cancel.id().0),
         Effect::Missed(cancel) => format!("missed {}", cancel.id().0),
         Effect::Learned { names, .. } => format!("learned {names:?}"),
-        Effect::MayStart { name, .. } => format!("may {} start", name.id),
+        Effect::MayStart { name, .. } => format!("may {} start", name.id.0),
         Effect::Known { names, .. } => format!("known {names:?}"),
         Effect::Drained(_) => "drained".into(),
         Effect::Status(..) => "status".into(),

@@ -55,6 +55,8 @@ struct World {
     headroom: usize,
     drained: bool,
     ended: BTreeSet<u128>,
+    /// Suspects whose mark is committed.
+    marked: BTreeSet<u128>,
 }
 
 /// Every third task ends only if it is told to, every seventh only if it is killed.
@@ -100,6 +102,7 @@ impl World {
             headroom: 0,
             drained: false,
             ended: BTreeSet::new(),
+            marked: BTreeSet::new(),
         }
     }
 
@@ -119,6 +122,10 @@ impl World {
                     assert!(alive <= most || !self.settings.killable, "{alive} workers");
                 }
                 Effect::Worker { worker, command } => {
+                    if let Command::Run { live, .. } = &command {
+                        let marked = self.marked.contains(&live.task.id.0);
+                        assert!(marked || !live.suspect, "a suspect was sent without its mark");
+                    }
                     let process = self.processes.get_mut(&worker.number).expect("a launched worker");
                     process.inbox.push_back(command);
                 }
@@ -126,6 +133,10 @@ impl World {
                     assert!(self.ended.insert(dispatch.id().0), "{} ended twice", dispatch.id());
                 }
                 Effect::Drained(_) => self.drained = true,
+                Effect::MayStart { name, .. } if !(self.faults && self.dice.one_in(4)) => {
+                    self.marked.insert(name.id.0);
+                    self.to_pool.push_back(Event::Go(name));
+                }
                 effect @ (Effect::Window(_) | Effect::Returned(_)) => self.to_queuer.push_back(effect),
                 _ => {}
             }
@@ -136,6 +147,9 @@ impl World {
         let mut like = task(id);
         if !ends_by_itself(id) && id.is_multiple_of(2) {
             like = like.timeout(1_000);
+        }
+        if id.is_multiple_of(5) {
+            like = like.suspect();
         }
         let shared = like.live();
         self.lives.insert(id, shared.clone());
@@ -277,7 +291,8 @@ impl World {
             3 => Event::Scale { min: 0, max: self.settings.max },
             _ => {
                 let live = self.lives.values().nth(pick).expect("a task").clone();
-                let reason = if self.dice.one_in(2) { Reason::User } else { Reason::Expired };
+                let reasons = [Reason::User, Reason::Expired, Reason::Park, Reason::Disowned];
+                let reason = reasons[self.dice.below(4) as usize];
                 Event::Cancel(Cancel { live, reason })
             }
         };

@@ -1,0 +1,136 @@
+//! Which of the waiting requests go into one commit. What waits longer goes first; nothing is ever left out.
+
+use std::collections::VecDeque;
+
+use taskyard_core::store::{Ask, Request};
+
+use crate::in_flight::Flight;
+
+/// How many requests one commit may answer.
+const ASKS_MAX: usize = 256;
+/// How many rows one commit may touch, unless a single request touches more.
+const ROWS_MAX: usize = 4_096;
+
+/// The Conductor's requests that wait for a commit.
+#[derive(Debug, Default)]
+pub(super) struct Waiting(VecDeque<(Ask, Option<Flight>)>);
+
+/// What one commit answers.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) asks: Vec<Ask>,
+    /// Those that land once the replies are delivered.
+    pub(super) flights: Vec<Flight>,
+}
+
+impl Waiting {
+    /// Adds requests that came together. Their flight lands with the last of them.
+    pub(super) fn add(&mut self, asks: Vec<Ask>, flight: Flight) {
+        self.0.extend(asks.into_iter().map(|ask| (ask, None)));
+        if let Some((_, last)) = self.0.back_mut().filter(|(_, last)| last.is_none()) {
+            *last = Some(flight);
+        }
+    }
+
+    /// Takes what fits into the next commit, beside the Lease's own requests, which go first.
+    pub(super) fn next(&mut self, own: Vec<Ask>) -> Batch {
+        let mut batch = Batch { asks: own, flights: Vec::new() };
+        let mut rows = 0;
+        while batch.asks.len() < ASKS_MAX
+            && let Some((ask, _)) = self.0.front()
+        {
+            let size = size(&ask.request);
+            if rows > 0 && rows + size > ROWS_MAX {
+                break;
+            }
+            rows += size;
+            let Some((ask, flight)) = self.0.pop_front() else { break };
+            batch.asks.push(ask);
+            batch.flights.extend(flight);
+        }
+        batch
+    }
+
+    /// Whether a commit could not take more.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() >= ASKS_MAX
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// About how many rows a request touches.
+fn size(request: &Request) -> usize {
+    match request {
+        Request::Post { rows, .. } | Request::Tick { rows, .. } => rows.len(),
+        Request::Settle(items) => items.len(),
+        Request::Claim { ready, unjudged, .. } => ready + unjudged,
+        Request::Preload { up_to, .. }
+        | Request::Promote { up_to }
+        | Request::TakeOver { up_to }
+        | Request::Requeue { up_to, .. }
+        | Request::Purge { up_to, .. }
+        | Request::Prune { up_to, .. } => *up_to,
+        Request::List { limit, .. } | Request::ListTrash { limit, .. } => *limit,
+        _ => 1,
+    }
+    .max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use taskyard_core::id::PoolId;
+    use taskyard_core::store::{Asker, OwnerId};
+
+    use super::*;
+    use crate::in_flight::InFlight;
+
+    fn ask(no: u64, request: Request) -> Ask {
+        let request = Arc::new(request);
+        Ask { owner: OwnerId(1), from: Asker::Conductor, no, request, oldest_open: 1 }
+    }
+
+    fn claim(no: u64, ready: usize) -> Ask {
+        ask(no, Request::Claim { pool: PoolId(0), ready, unjudged: 0 })
+    }
+
+    fn numbers(batch: &Batch) -> Vec<u64> {
+        batch.asks.iter().map(|ask| ask.no).collect()
+    }
+
+    #[test]
+    fn a_commit_has_a_bound_on_rows_but_takes_one_request_whatever_its_size() {
+        let mut waiting = Waiting::default();
+        let asks = vec![claim(1, ROWS_MAX + 1), claim(2, ROWS_MAX), claim(3, 1), claim(4, 1)];
+        waiting.add(asks, InFlight::default().launch());
+        assert_eq!(numbers(&waiting.next(Vec::new())), [1]);
+        assert_eq!(numbers(&waiting.next(Vec::new())), [2]);
+        assert_eq!(numbers(&waiting.next(Vec::new())), [3, 4]);
+        assert!(waiting.is_empty());
+    }
+
+    #[test]
+    fn a_commit_has_a_bound_on_requests() {
+        let mut waiting = Waiting::default();
+        let asks = (0..).map(|no| ask(no, Request::Count)).take(ASKS_MAX + 1).collect();
+        waiting.add(asks, InFlight::default().launch());
+        assert!(waiting.is_full());
+        assert_eq!(waiting.next(Vec::new()).asks.len(), ASKS_MAX);
+        assert!(!waiting.is_full());
+        assert_eq!(waiting.next(Vec::new()).asks.len(), 1);
+    }
+
+    #[test]
+    fn what_came_together_lands_with_its_last_request() {
+        let (mut waiting, in_flight) = (Waiting::default(), InFlight::default());
+        waiting.add(vec![claim(1, ROWS_MAX), claim(2, ROWS_MAX)], in_flight.launch());
+        drop(waiting.next(Vec::new()));
+        assert_eq!(in_flight.count(), 1, "the second waits");
+        drop(waiting.next(Vec::new()));
+        assert_eq!(in_flight.count(), 0);
+    }
+}
