@@ -11,7 +11,6 @@ mod delays;
 mod drain;
 mod duplicates;
 mod foreign;
-mod gate;
 mod handlers;
 mod keys;
 #[path = "../common/os.rs"]
@@ -22,6 +21,8 @@ mod routing;
 mod scaling;
 mod starts;
 mod timeouts;
+
+use common::gate;
 
 /// What a worker process of these tests runs instead of its `main`; an ordinary test run finds nothing to do here.
 #[test]
