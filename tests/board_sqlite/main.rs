@@ -54,9 +54,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use folder::Folder;
+use taskyard::store::Store as _;
 use taskyard::store::sqlite::{BootClock, Options};
 use taskyard::store::{Durability, Setup, Sqlite};
-use taskyard::store::Store as _;
 use taskyard_core::Now;
 use taskyard_core::board::Settings;
 use taskyard_core::router::Router;
