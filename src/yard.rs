@@ -26,12 +26,13 @@ use crate::desk::Desk;
 use crate::errors::{AskError, CancelError, NoOutcome, ScaleError, SubmitError, YardDown};
 use crate::registry::Registry;
 use crate::task_handle::{BatchHandle, TaskHandle};
+use crate::watch::{Watch, Watched};
 
 /// The handle to a running yard. Clones are handles to the same yard; they can be used from any thread and any runtime.
 ///
 /// When the last one is dropped the yard ends at once, without a drain. Task handles hold one too.
 #[derive(Clone)]
-pub struct Yard(Arc<Inner>);
+pub struct Yard(pub(crate) Arc<Inner>);
 
 /// A handle that does not keep the yard going.
 #[derive(Clone)]
@@ -126,7 +127,8 @@ impl Yard {
         let answer = answers.pop().unwrap_or(Err(SubmitError { task, why: AskError::Confused.into() }));
         let accepted = answer?;
         patience.hand_over();
-        Ok(TaskHandle::new(self.clone(), accepted, outcome))
+        let watch = Watch::new(self.clone(), watch, Watched::One(accepted.id));
+        Ok(TaskHandle::new(watch, accepted, outcome))
     }
 
     /// Submits tasks together, which costs far less than one by one. Returns once they are committed to the board.
@@ -146,7 +148,8 @@ impl Yard {
             Ok(waiting) => waiting,
             Err(down) => {
                 let answers = refuse_all(tasks, &AskError::Down(down));
-                return Submitted { answers, batch: BatchHandle::empty(self.clone()) };
+                let nobody = Watch::new(self.clone(), Token::default(), Watched::Many(Arc::default()));
+                return Submitted { answers, batch: BatchHandle::empty(nobody) };
             }
         };
         let patience = self.0.desk.patience(watch);
@@ -154,7 +157,8 @@ impl Yard {
         patience.hand_over();
         let ids: Arc<[TaskId]> = answers.iter().flatten().map(|accepted| accepted.id).collect();
         self.0.desk.expect_fewer(watch, answers.len() - ids.len());
-        Submitted { answers, batch: BatchHandle::new(self.clone(), ids, ended) }
+        let watch = Watch::new(self.clone(), watch, Watched::Many(Arc::clone(&ids)));
+        Submitted { answers, batch: BatchHandle::new(watch, ids, ended) }
     }
 
     /// Submits tasks whose outcomes the submitter does not wait for.
@@ -170,7 +174,12 @@ impl Yard {
     /// Waits until the task has ended for good and says how, if anybody knows it. On a board that outlives the yard that
     /// may be a task of another process, or of a yard that was here before.
     pub async fn outcome(&self, id: TaskId) -> Result<Outcome, NoOutcome> {
-        read_outcome(self.ask(|reply| Event::Watch { id, reply }).await?)
+        let (reply, answer) = self.0.desk.await_one().map_err(AskError::from)?;
+        let mut watch = Watch::new(self.clone(), reply, Watched::One(id));
+        self.0.conductor.put([Event::Watch { id, reply }]);
+        let answer = answer.await.map_err(|_| AskError::from(self.down()))?;
+        watch.over();
+        read_outcome(answer)
     }
 
     /// Cancels all tasks that the filter picks; the answers say what became of each. A running task is told to end.

@@ -8,14 +8,16 @@
 //! [`taskyard_core::filing`].
 
 pub(crate) mod choice;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) mod lanes;
 mod opening;
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) mod reading;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) mod record;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) mod remembered;
 pub mod setup;
 #[cfg(feature = "sqlite")]
@@ -23,6 +25,8 @@ pub mod sqlite;
 mod url;
 
 pub use choice::{Durability, Kept, OpenError, StoreChoice};
+#[cfg(feature = "postgres")]
+pub use postgres::Postgres;
 pub use setup::Setup;
 #[cfg(feature = "sqlite")]
 pub use sqlite::Sqlite;

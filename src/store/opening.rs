@@ -8,6 +8,8 @@ use taskyard_core::store::Registration;
 use taskyard_core::{board, conductor, lease};
 
 use super::choice::{OpenError, Place, StoreChoice};
+#[cfg(feature = "postgres")]
+use super::postgres::{self, Postgres};
 use super::setup::Setup;
 #[cfg(feature = "sqlite")]
 use super::sqlite::{Options, Sqlite};
@@ -74,11 +76,20 @@ impl StoreChoice {
             }
             #[cfg(not(feature = "sqlite"))]
             Place::Named(StoreUrl::Sqlite(_)) => Err(missing("sqlite")),
+            #[cfg(feature = "postgres")]
+            Place::Named(StoreUrl::Postgres(url)) => {
+                let usual = postgres::Options::new(url.parse()?);
+                let (schema, patience) = (self.schema.parse()?, self.lease / 3);
+                let options = postgres::Options { schema, patience, ..usual };
+                Ok(Box::new(Postgres::open(options, setup, move || bell.ring())?))
+            }
+            #[cfg(not(feature = "postgres"))]
             Place::Named(StoreUrl::Postgres(_)) => Err(missing("postgres")),
         }
     }
 }
 
+#[cfg(not(all(feature = "postgres", feature = "sqlite")))]
 fn missing(feature: &str) -> OpenError {
     format!("this program was built without the feature `{feature}`").into()
 }

@@ -139,7 +139,12 @@ impl Conductor {
             return;
         };
         let again = if let After::Again(due) = after { Some(due) } else { None };
-        self.happened(effects, || Happened::AttemptEnded { task: Arc::clone(&live.task), epoch, again });
+        self.happened(effects, || Happened::AttemptEnded {
+            task: Arc::clone(&live.task),
+            epoch,
+            attempt: live.attempt,
+            again,
+        });
         if let (Some(watch), After::Again(_) | After::Rescheduled) = (watch, &after) {
             self.watchers.add(id, watch);
         }
