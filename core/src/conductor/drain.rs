@@ -2,18 +2,21 @@
 //! What remains on a board that ends with the yard is listed.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::purpose::Purpose;
 use super::{Answer, Conductor, Effect};
 use crate::id::{PoolId, TaskId, Token};
 use crate::store::{Filter, Request, TaskView};
-use crate::time::Now;
+use crate::time::{Instant64, Now, Wakeup, earlier};
 
 /// How far a drain is.
 #[derive(Debug, Default)]
 pub(super) struct Drain {
     waiting: Vec<Token>,
     phase: Phase,
+    /// When what runs is not waited for any more, if somebody said so.
+    force_at: Option<Instant64>,
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +42,10 @@ impl Drain {
         if let Phase::Draining(gone) = &mut self.phase {
             gone.insert(pool);
         }
+    }
+
+    pub(super) fn next_wakeup(&self) -> Wakeup {
+        Wakeup::mono(self.force_at)
     }
 
     fn tell(&mut self, effects: &mut Vec<Effect>) {
@@ -67,6 +74,24 @@ impl Conductor {
             effects.push(Effect::Drain);
         }
         self.drain.tell(effects);
+    }
+
+    /// Drains; what runs has `grace`, or less if somebody granted less.
+    pub(super) fn stop(&mut self, now: Now, grace: Duration, reply: Token, effects: &mut Vec<Effect>) {
+        self.start_drain(reply, effects);
+        self.drain.force_at = earlier(self.drain.force_at, Some(now.mono + grace));
+        self.force_in_time(now, effects);
+    }
+
+    pub(super) fn force_in_time(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        if self.drain.next_wakeup().is_due(now) {
+            self.drain.force_at = None;
+            self.force(effects);
+        }
+    }
+
+    pub(super) fn force(&mut self, effects: &mut Vec<Effect>) {
+        effects.extend(self.ledger.pool_ids().map(Effect::Force));
     }
 
     pub(super) fn go_on_draining(&mut self, now: Now, effects: &mut Vec<Effect>) {

@@ -179,7 +179,8 @@ impl Machine for Conductor {
             Event::Look { pool, reply } => effects.push(Effect::Look { pool, reply }),
             Event::Drain { reply } => self.start_drain(reply, effects),
             Event::Drained(pool) => self.drain.pool_drained(pool),
-            Event::Force => effects.extend(self.ledger.pool_ids().map(Effect::Force)),
+            Event::Stop { grace, reply } => self.stop(now, grace, reply, effects),
+            Event::Force => self.force(effects),
             Event::Scale { pool, min, max } => effects.push(Effect::Scale { pool, min, max }),
             Event::Pause { pool, paused } => effects.push(Effect::Pause { pool, paused }),
         }
@@ -187,6 +188,7 @@ impl Machine for Conductor {
 
     fn wake(&mut self, now: Now, effects: &mut Vec<Effect>) {
         self.beat(now, effects);
+        self.force_in_time(now, effects);
         for given_up in self.asks.repeat(now, effects) {
             self.gave_up(now, given_up, effects);
         }
@@ -205,7 +207,7 @@ impl Machine for Conductor {
     fn next_wakeup(&self) -> Wakeup {
         let basket = if self.keeps_basket() { self.basket.next_wakeup() } else { Wakeup::NEVER };
         let claim = if self.may_claim() { self.ledger.next_claim() } else { Wakeup::NEVER };
-        let yard = self.ledger.next_expiry().or(self.pulse.next_wakeup());
+        let yard = self.ledger.next_expiry().or(self.pulse.next_wakeup()).or(self.drain.next_wakeup());
         self.asks.next_wakeup().or(basket).or(claim).or(yard)
     }
 

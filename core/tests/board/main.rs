@@ -3,23 +3,31 @@
 //! The modules know only the [`Rig`](rig::Rig), which asks whatever [`store`] gives it: another store runs the same suite
 //! with its own `store`.
 
+mod batches;
 mod behind;
+mod body;
 mod bounds;
 mod cancel;
 mod claim;
+mod due;
+mod faults;
 mod leases;
 mod memory;
+mod model;
 mod order;
 mod post;
 mod promote;
+mod prune;
 mod query;
 mod races;
 mod reschedule;
 mod rig;
 mod routes;
+mod schedules;
 mod settle;
 mod take_over;
 mod task;
+mod trash;
 
 use std::time::Duration;
 

@@ -1,26 +1,22 @@
 //! Looking changes nothing.
 
+use taskyard_core::dispatch::{Outcome, Trash};
 use taskyard_core::store::{Counts, Filter, RowState};
 use taskyard_core::task::KeyLimits;
 
-use crate::rig::{A, Rig, done, only, trash};
+use crate::rig::{A, NONE, Rig, all, done, failure, only, pages, trash};
 use crate::task::{at, id, task};
-
-fn all() -> Filter {
-    Filter { all: true, ..Filter::default() }
-}
 
 #[test]
 fn a_list_is_in_order_of_arrival_and_goes_on_after_a_cursor() {
     let mut rig = Rig::new();
     rig.post([task(9), task(8).priority(9), task(7).due_at(500), task(6), task(5)]);
     rig.claim(A, 1);
-    let first = rig.list(all(), 0, 2);
-    assert_eq!(first.iter().map(|view| view.id).collect::<Vec<_>>(), [id(9), id(8)]);
-    let cursor = first[1].order.unwrap().sequence;
+    let (first, more) = rig.page(all(), 0, 2);
+    assert_eq!(first, [9, 8]);
     rig.cancel(only(&[8, 6]));
-    let rest = rig.list(all(), cursor, 9);
-    assert_eq!(rest.iter().map(|view| view.id).collect::<Vec<_>>(), [id(7), id(5)]);
+    let cursor = more.expect("there are more");
+    assert_eq!(pages(|after| rig.page(all(), after.max(cursor), 9)), [7, 5]);
 }
 
 #[test]
@@ -30,9 +26,50 @@ fn a_list_shows_what_its_filter_picks_and_nothing_that_ended() {
     rig.claim(A, 1);
     rig.settle(1, 1, done());
     let two = Filter { task: Some("two".parse().unwrap()), ..Filter::default() };
-    assert_eq!(rig.list(two, 0, 9).len(), 2);
-    assert_eq!(rig.list(all(), 0, 9).len(), 2);
-    assert_eq!(rig.list(Filter::default(), 0, 9).len(), 0);
+    assert_eq!(rig.list(two.clone(), 9), [2, 3]);
+    assert_eq!(rig.list(all(), 9), [2, 3]);
+    assert_eq!(rig.list(Filter::default(), 9), NONE);
+    assert_eq!(rig.list(Filter { ids: vec![id(3), id(1), id(3)], ..two }, 9), [3]);
+}
+
+#[test]
+fn the_pages_of_a_list_are_the_list_whatever_their_size() {
+    let mut rig = Rig::new();
+    rig.post_many((0..30).map(|n| task(n).lane(if n % 3 == 0 { "b" } else { "a.x" }, "one")));
+    let third = Filter { namespace: Some("b".parse().unwrap()), ..Filter::default() };
+    for size in [1, 2, 7, 30, 100] {
+        assert_eq!(rig.list(all(), size), (0..30).collect::<Vec<_>>());
+        assert_eq!(rig.list(third.clone(), size), (0..30).step_by(3).collect::<Vec<_>>());
+        assert_eq!(rig.list(only(&[5, 3, 99, 4]), size), [3, 4, 5]);
+    }
+}
+
+#[test]
+fn outcomes_are_told_of_what_ended_and_of_what_nobody_knows() {
+    let mut rig = Rig::new();
+    rig.post([task(1), task(2), task(3), task(4)]);
+    rig.claim(A, 3);
+    rig.settle(1, 1, done());
+    rig.settle(2, 1, trash());
+    rig.cancel(only(&[4]));
+    let value = Some(Outcome::Succeeded("null".into()));
+    let refused = Some(Outcome::Trashed(Trash::Refused(failure())));
+    let expected = [(1, value), (2, refused), (4, Some(Outcome::Cancelled)), (5, None)];
+    assert_eq!(rig.outcomes(&[1, 2, 3, 4, 5]), expected);
+    assert_eq!(rig.outcomes(&[]), []);
+}
+
+#[test]
+fn a_view_says_who_has_a_task_and_when_it_ended() {
+    let mut rig = Rig::new();
+    rig.post([task(1)]);
+    assert_eq!(rig.view(1).unwrap().owner, None);
+    rig.claim(A, 1);
+    let view = rig.view(1).unwrap();
+    assert_eq!((view.owner, view.ended), (Some(rig.owner()), None));
+    rig.pass(70).settle(1, 1, done());
+    let view = rig.view(1).unwrap();
+    assert_eq!((view.owner, view.ended, view.epoch), (None, Some(at(70)), 1));
 }
 
 #[test]

@@ -48,3 +48,12 @@ fn what_is_claimed_has_ended_or_is_unknown_is_left_alone() {
     assert_eq!(answers, [RescheduleAnswer::Claimed, RescheduleAnswer::Ended, RescheduleAnswer::Absent]);
     assert_eq!(rig.states([1, 2]), [RowState::Claimed, RowState::Ended]);
 }
+
+#[test]
+fn what_another_has_is_elsewhere() {
+    let mut rig = Rig::new();
+    let other = rig.register();
+    rig.post([task(1)]);
+    rig.claim(A, 1);
+    assert_eq!(rig.as_owner(other).reschedule(1, 500), RescheduleAnswer::Elsewhere);
+}

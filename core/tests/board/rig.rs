@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use taskyard_core::Now;
 use taskyard_core::board::Settings;
 use taskyard_core::dispatch::{DispatchName, Failure, Outcome, TaskError, Trash};
 use taskyard_core::id::PoolId;
@@ -14,6 +13,7 @@ use taskyard_core::store::{
 };
 use taskyard_core::task::{DueAt, Task};
 use taskyard_core::time::Instant64;
+use taskyard_core::{Now, TaskId};
 
 use crate::task::{New, START, at, id};
 
@@ -55,12 +55,17 @@ impl Rig {
     }
 
     pub(crate) fn with(settings: Settings) -> Self {
+        Self::through(settings, |store| store)
+    }
+
+    /// With something between the store and those who ask it.
+    pub(crate) fn through(settings: Settings, line: impl FnOnce(Box<dyn Store>) -> Box<dyn Store>) -> Self {
         let names = ["one", "two"].map(|name| name.parse().unwrap());
         let mut router = Router::default();
         router.bind(A, &["a.#".parse().unwrap()], Some(&names));
         router.bind(B, &["b.#".parse().unwrap(), "a.shared".parse().unwrap()], Some(&names));
         let now = Now { mono: Instant64(0), wall: START };
-        let store = crate::store(settings, router);
+        let store = line(crate::store(settings, router));
         let mut rig = Self { store, now, owner: OwnerId::SOLE, no: 0, last: None, said: None };
         rig.owner = rig.register();
         rig
@@ -153,6 +158,12 @@ impl Rig {
         self.post_with(Room::default(), tasks)
     }
 
+    /// Posts in one write.
+    pub(crate) fn post_many(&mut self, tasks: impl IntoIterator<Item = New>) -> Vec<Posted> {
+        let rows = tasks.into_iter().map(New::row).collect();
+        posted(self.ask(Request::Post { rows, room: Room::default() }))
+    }
+
     /// Posts while an earlier question is open, as far as anybody knows.
     pub(crate) fn post_while_open<const N: usize>(&mut self, oldest_open: u64, tasks: [New; N]) {
         self.no += 1;
@@ -211,6 +222,16 @@ impl Rig {
         cancelled(self.ask(Request::Cancel { filter, after: 0 }))
     }
 
+    /// Tasks that were cancelled, those that others have, and where to go on.
+    pub(crate) fn cancel_from(&mut self, filter: Filter, after: u64) -> (Vec<u64>, Vec<u64>, Option<u64>) {
+        match self.ask(Request::Cancel { filter, after }) {
+            Answer::Cancelled { tasks: gone, elsewhere, more, .. } => {
+                (tasks(&gone), numbers(&elsewhere), more)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
     pub(crate) fn reschedule(&mut self, n: u64, ms: u64) -> RescheduleAnswer {
         match self.ask(Request::Reschedule { id: id(n), due: DueAt::Wall(at(ms)) }) {
             Answer::Rescheduled(answer) => answer,
@@ -234,9 +255,24 @@ impl Rig {
         self.view(n)?.outcome
     }
 
-    pub(crate) fn list(&mut self, filter: Filter, after: u64, limit: usize) -> Vec<TaskView> {
+    /// A page of the list, and where the next begins.
+    pub(crate) fn page(&mut self, filter: Filter, after: u64, limit: usize) -> (Vec<u64>, Option<u64>) {
         match self.ask(Request::List { filter, after, limit }) {
-            Answer::Tasks { tasks, .. } => tasks,
+            Answer::Tasks { tasks, more } => (views(&tasks), more),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The whole list, page by page.
+    pub(crate) fn list(&mut self, filter: Filter, limit: usize) -> Vec<u64> {
+        pages(|after| self.page(filter.clone(), after, limit))
+    }
+
+    pub(crate) fn outcomes(&mut self, tasks: &[u64]) -> Vec<(u64, Option<Outcome>)> {
+        match self.ask(Request::Outcomes(tasks.iter().map(|n| id(*n)).collect())) {
+            Answer::Outcomes(outcomes) => {
+                outcomes.into_iter().map(|(id, outcome)| (id.0 as u64, outcome)).collect()
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -298,6 +334,25 @@ fn asker(request: &Request) -> Asker {
     }
 }
 
+/// All pages, each from where the one before says.
+pub(crate) fn pages(mut page: impl FnMut(u64) -> (Vec<u64>, Option<u64>)) -> Vec<u64> {
+    let mut found = Vec::new();
+    let mut after = 0;
+    loop {
+        let (tasks, more) = page(after);
+        found.extend(tasks);
+        match more {
+            Some(more) if more > after => after = more,
+            Some(more) => panic!("{more} is no way on from {after}"),
+            None => return found,
+        }
+    }
+}
+
+pub(crate) fn views(tasks: &[TaskView]) -> Vec<u64> {
+    tasks.iter().map(|view| view.id.0 as u64).collect()
+}
+
 /// Room in A for so many due rows and so many that are due within two seconds.
 pub(crate) fn room(ready: usize, near: usize) -> Room {
     let pools = vec![PoolRoom { pool: A, ready, near }];
@@ -327,9 +382,7 @@ pub(crate) fn expired(answer: Answer) -> Vec<u64> {
 
 pub(crate) fn cancelled(answer: Answer) -> (Vec<u64>, Vec<u64>) {
     match answer {
-        Answer::Cancelled { tasks: gone, ended, .. } => {
-            (tasks(&gone), ended.into_iter().map(|id| id.0 as u64).collect())
-        }
+        Answer::Cancelled { tasks: gone, ended, .. } => (tasks(&gone), numbers(&ended)),
         other => panic!("{other:?}"),
     }
 }
@@ -345,8 +398,16 @@ fn tasks(tasks: &[Arc<Task>]) -> Vec<u64> {
     tasks.iter().map(|task| task.id.0 as u64).collect()
 }
 
+pub(crate) fn numbers(ids: &[TaskId]) -> Vec<u64> {
+    ids.iter().map(|id| id.0 as u64).collect()
+}
+
 pub(crate) fn ids(rows: &[Claimed]) -> Vec<u64> {
     rows.iter().map(|row| row.task.id.0 as u64).collect()
+}
+
+pub(crate) fn all() -> Filter {
+    Filter { all: true, ..Filter::default() }
 }
 
 pub(crate) fn only(ids: &[u64]) -> Filter {

@@ -1,10 +1,10 @@
 //! What an owner leaves behind when it dies: given back uncounted, due as it was, and remembered as a death.
 
 use taskyard_core::dispatch::Outcome;
-use taskyard_core::store::{AttemptEnd, RowState, Settle};
+use taskyard_core::store::{Answer, AttemptEnd, Request, RowState, Settle};
 use taskyard_core::task::{DueAt, KeyLimits};
 
-use crate::rig::{A, LEASE, Rig, done, failure, give_back, only, retry, trash};
+use crate::rig::{A, LEASE, Rig, all, done, failure, give_back, retry, trash};
 use crate::task::{at, task};
 use RowState::{Behind, Claimed, Parked, Ready};
 
@@ -218,7 +218,21 @@ fn the_log_tells_how_each_pass_ended_from_the_first_that_went_wrong() {
     assert_eq!(ends, expected);
     assert!(log.iter().all(|record| record.owner == passes[record.epoch as usize - 1]));
     assert_eq!((log[0].ended, log[3].ended), (at(10), at(20)));
-    assert_eq!(rig.list(only(&[1]), 0, 9).len(), 0);
+}
+
+#[test]
+fn lists_show_no_log() {
+    let mut rig = Rig::new();
+    rig.post([task(1)]);
+    rig.claim(A, 1);
+    rig.settle(1, 1, retry(0));
+    match rig.ask(Request::List { filter: all(), after: 0, limit: 9 }) {
+        Answer::Tasks { tasks, .. } => {
+            assert_eq!((tasks[0].attempts, &tasks[0].last_error), (1, &Some(failure())));
+            assert_eq!(tasks[0].log, []);
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

@@ -48,6 +48,10 @@ impl New {
         Self { due: DueAt::Wall(at(ms)), ..self }
     }
 
+    pub(crate) fn due(self, due: Timestamp) -> Self {
+        Self { due: DueAt::Wall(due), ..self }
+    }
+
     /// On the monotonic clock, which starts at 0 with the script.
     pub(crate) fn due_in(self, ms: i64) -> Self {
         Self { due: DueAt::Mono(Instant64(ms * 1_000)), ..self }
@@ -55,6 +59,10 @@ impl New {
 
     pub(crate) fn expires_at(self, ms: u64) -> Self {
         Self { expires: Some(at(ms)), ..self }
+    }
+
+    pub(crate) fn expires(self, at: Timestamp) -> Self {
+        Self { expires: Some(at), ..self }
     }
 
     pub(crate) fn priority(mut self, priority: u8) -> Self {
@@ -80,6 +88,10 @@ impl New {
 
     pub(crate) fn exempt(self) -> Self {
         Self { exempt: true, ..self }
+    }
+
+    pub(crate) fn batch(self, batch: BatchId) -> Self {
+        Self { batch: Some(batch), ..self }
     }
 
     pub(crate) fn row(self) -> NewRow {
