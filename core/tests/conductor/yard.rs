@@ -135,6 +135,15 @@ impl Yard {
         self.end_turn(effects);
     }
 
+    /// In one turn.
+    pub(crate) fn tell_all(&mut self, events: Vec<Event>) {
+        let mut effects = Vec::new();
+        for event in events {
+            self.conductor.handle(self.now, event, &mut effects);
+        }
+        self.end_turn(effects);
+    }
+
     /// Both clocks go on, and the Conductor is woken.
     pub(crate) fn pass(&mut self, ms: u64) -> &mut Self {
         let span = Duration::from_millis(ms);
@@ -211,6 +220,22 @@ impl Yard {
             inside,
             batch: None,
         }));
+    }
+
+    /// In one turn, with nobody who waits.
+    pub(crate) fn submit_many(&mut self, tasks: impl IntoIterator<Item = Task>) {
+        let tasks = tasks.into_iter().map(Arc::new).collect();
+        let (reply, watch, inside, batch) = (SUBMIT, None, false, None);
+        self.tell(Event::Submit(Submission { tasks, reply, watch, inside, batch }));
+        self.answer(SUBMIT);
+    }
+
+    /// The first so many that are here end like this, in one turn.
+    pub(crate) fn end_first(&mut self, many: usize, end: &End) {
+        let dispatches = std::iter::from_fn(|| self.dispatches.pop_first()).take(many);
+        let ended = dispatches.map(|(_, dispatch)| Event::Ended(Ended { dispatch, end: end.clone() }));
+        let ended = ended.collect();
+        self.tell_all(ended);
     }
 
     /// Does not wait for the answer.
