@@ -8,6 +8,7 @@ use taskyard::Yard;
 use taskyard::control::execute::LogLevelHook;
 use taskyard::core::conductor::Happened;
 use taskyard::core::dispatch::Outcome;
+use taskyard::store::StoreStatus;
 use tokio::sync::broadcast::error::RecvError;
 use tracing_subscriber::EnvFilter;
 
@@ -37,6 +38,39 @@ pub(crate) fn log_to(live: &Live) -> LogLevelHook {
 pub(crate) fn follow(yard: &Yard) {
     follow_tasks(yard);
     tokio::spawn(follow_pools(yard.clone()));
+    tokio::spawn(follow_store(yard.clone()));
+}
+
+/// Logs that the store fails and that it works again, and that this dispatcher was taken for dead.
+async fn follow_store(yard: Yard) {
+    let mut looks = tokio::time::interval(LOOK);
+    let mut before = yard.store_status();
+    let closed = yard.closed();
+    tokio::pin!(closed);
+    loop {
+        tokio::select! {
+            _ = looks.tick() => {}
+            _ = &mut closed => return,
+        }
+        let now = yard.store_status();
+        compare(&before, &now);
+        before = now;
+    }
+}
+
+fn compare(before: &StoreStatus, now: &StoreStatus) {
+    match (&before.down, &now.down) {
+        (None, Some(down)) => tracing::warn!("the store fails: {}", down.why),
+        (Some(_), None) => tracing::info!("the store works again"),
+        _ => {}
+    }
+    if before.owner.is_some() && before.owner != now.owner {
+        tracing::warn!("another dispatcher took over what this one had, as if it were dead");
+    }
+    let refused = now.stale_writes - before.stale_writes;
+    if refused > 0 {
+        tracing::warn!("{refused} writes were refused: they came after another dispatcher took over");
+    }
 }
 
 /// Logs that a pool can't start its workers, and that it can again.

@@ -144,6 +144,7 @@ impl Executor {
 
     async fn status(&self) -> Answer {
         let mut status = self.alive();
+        status["store"] = show::store(&self.yard.store_status());
         let counts = self.yard.counts().await.map_err(failed)?;
         status["tasks"] = show::tasks(&counts, self.yard.stages());
         status["ended"] = json!(self.yard.totals().await.map_err(failed)?);

@@ -2,6 +2,7 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use taskyard_actors::store::{StoreDown, StoreStatus};
 use taskyard_core::dispatch::{Failure, Outcome, Trash};
 use taskyard_core::live::{Live, Stage};
 use taskyard_core::rfc3339::Rfc3339;
@@ -162,6 +163,16 @@ fn attempt(record: &AttemptRecord) -> Value {
 /// A board that is not shared has no owners worth a number.
 fn owner_number(owner: OwnerId) -> Option<Value> {
     (owner != OwnerId::SOLE).then(|| owner.0.into())
+}
+
+/// How the store is. The owner is this dispatcher, as it is registered now.
+pub(super) fn store(store: &StoreStatus) -> Value {
+    let down = |down: &StoreDown| json!({ "since": time(down.since), "why": down.why.to_string() });
+    json!({
+        "owner": store.owner.and_then(owner_number),
+        "down": store.down.as_ref().map(down),
+        "stale_writes": store.stale_writes,
+    })
 }
 
 pub(super) fn owner(owner: &OwnerView) -> Value {

@@ -1,0 +1,1 @@
+//! Tasks that take their dispatcher with them.

@@ -1,0 +1,1 @@
+//! Two dispatchers on one board, of which one is held up or dies.
