@@ -17,8 +17,10 @@ use crate::verdict::Case;
 
 /// How often it is looked how far the tasks are.
 const LOOK: Duration = Duration::from_millis(1);
-/// A campaign without progress for so long will have none.
-const STILL: Duration = Duration::from_mins(2);
+/// From what is seen of the tasks to the kill, at most; now and then five times that.
+const HASTE: Duration = Duration::from_millis(20);
+/// Nothing that goes on rests for so long.
+const STILL: Duration = Duration::from_mins(1);
 
 /// How much of it.
 struct Scale {
@@ -42,13 +44,12 @@ impl Scale {
     }
 }
 
-/// When a supervisor dies.
+/// When a supervisor dies: so long after its start, or when so many more runs began, and a little later.
 #[derive(Debug)]
-enum Moment {
-    /// So long after its start, whatever it does then: opens the board, posts, waits for a lease.
-    After(Duration),
-    /// When so many tasks more began, and a little later.
-    Progress(usize, Duration),
+struct Moment {
+    after: Duration,
+    starts: usize,
+    later: Duration,
 }
 
 struct Campaign {
@@ -70,32 +71,28 @@ impl Campaign {
         Self { site, dice, plan, file, journal, kills: scale.kills }
     }
 
-    /// The kills come evenly over what is left to do.
+    /// The kills come evenly over what is left to do. Some come whatever is done by then: while the board is opened, while
+    /// the file is posted, while a lease is waited for.
     fn draw(&mut self, left: usize) -> Moment {
-        let little = Duration::from_micros(self.dice.up_to(20_000));
-        if self.dice.one_in(4) {
-            return Moment::After(Duration::from_micros(self.dice.up_to(LEASE.as_micros() as u64 * 5 / 4)));
-        }
         let unfinished = self.plan.tasks.saturating_sub(self.journal.passes().len());
-        Moment::Progress(self.dice.up_to((unfinished / left) as u64) as usize, little)
+        let after = if self.dice.one_in(4) { self.dice.span(LEASE * 5 / 4) } else { STILL };
+        let later = if self.dice.one_in(4) { HASTE * 5 } else { HASTE };
+        Moment {
+            after,
+            starts: self.dice.up_to((unfinished / left) as u64) as usize,
+            later: self.dice.span(later),
+        }
     }
 
     /// Waits until it is time. `false`: it ended by itself.
     fn wait(&mut self, run: &Running, moment: &Moment) -> bool {
-        match moment {
-            Moment::After(span) => !run.ends_within(*span),
-            Moment::Progress(more, little) => {
-                let goal = self.journal.starts().len() + more;
-                let until = Instant::now() + STILL;
-                while self.journal.starts().len() < goal {
-                    if run.ends_within(LOOK) {
-                        return false;
-                    }
-                    assert!(Instant::now() < until, "no progress");
-                }
-                !run.ends_within(*little)
+        let (began, goal) = (Instant::now(), self.journal.starts().len() + moment.starts);
+        while self.journal.starts().len() < goal && began.elapsed() < moment.after {
+            if run.ends_within(LOOK) {
+                return false;
             }
         }
+        !run.ends_within(moment.later)
     }
 
     /// Kills them one after the other, and lets the last one finish.

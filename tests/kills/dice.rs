@@ -1,5 +1,7 @@
 //! Random numbers that a seed repeats.
 
+use std::time::Duration;
+
 /// `SplitMix64`.
 pub(crate) struct Dice(u64);
 
@@ -23,6 +25,11 @@ impl Dice {
     /// From 0 to `most`.
     pub(crate) fn up_to(&mut self, most: u64) -> u64 {
         self.next() % (most + 1)
+    }
+
+    /// From nothing to `longest`.
+    pub(crate) fn span(&mut self, longest: Duration) -> Duration {
+        Duration::from_micros(self.up_to(longest.as_micros() as u64))
     }
 
     /// Once in so many times.

@@ -4,10 +4,19 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use taskyard::core::TaskId;
 use taskyard::core::id::Epoch;
+use taskyard::core::rfc3339;
+use taskyard::core::time::Timestamp;
+
+/// Nothing that is waited for takes so long.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// A file tells nobody that it grew.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// One run of a task.
 #[derive(Debug, Clone, Deserialize)]
@@ -17,6 +26,15 @@ pub(crate) struct Start {
     pub(crate) attempt: u32,
     /// The worker.
     pub(crate) pid: i32,
+    /// RFC 3339.
+    began: String,
+}
+
+impl Start {
+    /// When it began, by the wall clock.
+    pub(crate) fn began(&self) -> Timestamp {
+        rfc3339::parse(&self.began).expect("a time")
+    }
 }
 
 /// The attempt of each pass that ran.
@@ -49,6 +67,18 @@ impl Journal {
             }
         }
         &self.starts
+    }
+
+    /// Waits until there is what is looked for.
+    pub(crate) fn until<T>(&mut self, find: impl Fn(&[Start]) -> Option<T>) -> T {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = find(self.starts()) {
+                return found;
+            }
+            assert!(Instant::now() < until, "it is not there: {:#?}", self.starts);
+            thread::sleep(LOOK);
+        }
     }
 
     /// In which passes each task ran, and as which attempt.

@@ -17,7 +17,7 @@ pub(crate) struct Fate {
 }
 
 impl Fate {
-    const PLAIN: Self = Self { failures: 0, max_attempts: 3 };
+    pub(crate) const PLAIN: Self = Self { failures: 0, max_attempts: 3 };
 
     pub(crate) fn succeeds(self) -> bool {
         self.failures < self.max_attempts
