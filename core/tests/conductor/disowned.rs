@@ -46,7 +46,7 @@ fn what_was_not_recorded_in_time_is_dropped_and_counted_as_stale() {
     yard.board_is_up = false;
     yard.end(1, success());
     let other = yard.lapse();
-    yard.script(Err(StoreError::Fenced), Default::default());
+    yard.script(Err(StoreError::Fenced), Status::default());
     yard.end(2, success());
     yard.tell(Event::Disowned);
     assert_eq!((yard.conductor.stale_writes(), yard.conductor.live()), (2, 0));
@@ -156,7 +156,7 @@ fn a_request_that_is_refused_as_stale_waits_for_the_news() {
     let mut yard = yard(1);
     yard.board_is_up = false;
     yard.submit_as([task(1)], false);
-    yard.script(Err(StoreError::Fenced), Default::default());
+    yard.script(Err(StoreError::Fenced), Status::default());
     yard.pass(4_999);
     assert!(yard.asks.is_empty() && yard.is_silent(1));
     yard.tell(Event::Disowned);
