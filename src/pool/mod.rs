@@ -80,8 +80,8 @@ impl Pool {
         Self::of(name.into(), Kind::Inline)
     }
 
-    /// Workers of any other kind; `launcher` makes what launches them, on the yard's thread. What their handlers ask for,
-    /// the given [`Calls`] answer.
+    /// Workers of any other kind (see [`launcher`](crate::launcher)); `launcher` makes what launches them, on the yard's
+    /// thread. What their handlers ask for, the given [`Calls`] answer.
     pub fn custom(
         name: impl Into<String>,
         launcher: impl FnOnce(Arc<dyn Calls>) -> Box<dyn Launcher> + Send + 'static,

@@ -8,7 +8,11 @@ use taskyard_core::store::Registration;
 use taskyard_core::{board, conductor, lease};
 
 use super::choice::{OpenError, Place, StoreChoice};
+#[cfg(feature = "postgres")]
+use super::postgres::{self, Postgres};
 use super::setup::Setup;
+#[cfg(feature = "sqlite")]
+use super::sqlite::{Options, Sqlite};
 use super::url::StoreUrl;
 use crate::errors::StartError;
 use crate::registry::Registry;
@@ -65,12 +69,27 @@ impl StoreChoice {
         match self.place {
             Place::Custom { open, .. } => open(setup, bell),
             Place::Named(StoreUrl::Memory) => Err("a board in memory is not opened".into()),
+            #[cfg(feature = "sqlite")]
+            Place::Named(StoreUrl::Sqlite(path)) => {
+                let options = Options { durability: self.durability, ..Options::new(setup) };
+                Ok(Box::new(Sqlite::open(path, options)?))
+            }
+            #[cfg(not(feature = "sqlite"))]
             Place::Named(StoreUrl::Sqlite(_)) => Err(missing("sqlite")),
+            #[cfg(feature = "postgres")]
+            Place::Named(StoreUrl::Postgres(url)) => {
+                let usual = postgres::Options::new(url.parse()?);
+                let (schema, patience) = (self.schema.parse()?, self.lease / 3);
+                let options = postgres::Options { schema, patience, ..usual };
+                Ok(Box::new(Postgres::open(options, setup, move || bell.ring())?))
+            }
+            #[cfg(not(feature = "postgres"))]
             Place::Named(StoreUrl::Postgres(_)) => Err(missing("postgres")),
         }
     }
 }
 
+#[cfg(not(all(feature = "postgres", feature = "sqlite")))]
 fn missing(feature: &str) -> OpenError {
     format!("this program was built without the feature `{feature}`").into()
 }

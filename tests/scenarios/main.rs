@@ -14,7 +14,6 @@ mod delays;
 mod drain;
 mod duplicates;
 mod foreign;
-mod gate;
 mod handlers;
 mod keys;
 #[path = "../common/os.rs"]
@@ -25,6 +24,8 @@ mod routing;
 mod scaling;
 mod starts;
 mod timeouts;
+
+use common::gate;
 
 /// What a worker process of these tests runs instead of its `main`; an ordinary test run finds nothing to do here.
 #[test]

@@ -39,10 +39,12 @@ impl Board {
             R::Settle(items) => {
                 Answer::Settled(items.iter().map(|item| self.settle(now, owner, item)).collect())
             }
-            R::MarkStart(name) => Answer::Marked(self.mark_start(owner, *name)),
+            R::MarkStart(name) => self.once(asked, |board| Answer::Marked(board.mark_start(owner, *name))),
             R::Promote { up_to } => self.once(asked, |board| board.promote(now, *up_to)),
             R::Cancel { filter, after } => self.cancel(now, asked, filter, *after),
-            R::Reschedule { id, due } => Answer::Rescheduled(self.reschedule(now, owner, *id, *due)),
+            R::Reschedule { id, due } => {
+                self.once(asked, |board| Answer::Rescheduled(board.reschedule(now, owner, *id, *due)))
+            }
 
             R::Get(id) => Answer::Task(self.view(*id).map(Box::new)),
             R::List { filter, after, limit } => self.list(filter, *after, *limit),
@@ -52,7 +54,7 @@ impl Board {
 
             R::Register(who) => Answer::Registered(self.owners.register(now.mono, who.clone())),
             R::Renew => Answer::Renewed(self.owners.renew(now.mono, owner)),
-            R::TakeOver { up_to } => self.take_over(now, owner, *up_to),
+            R::TakeOver { up_to } => self.once(asked, |board| board.take_over(now, owner, *up_to)),
             R::Release => self.release(now, owner),
             R::Held => Answer::Held(self.held(owner)),
             R::Owners => Answer::Owners(self.owners.views(now.mono)),
@@ -75,7 +77,7 @@ impl Board {
             }
             R::Prune { ended_before, results_before, keep, up_to } => {
                 let old = Old { ended_before: *ended_before, results_before: *results_before, keep: *keep };
-                self.prune(old, *up_to)
+                self.once(asked, |board| board.prune(old, *up_to))
             }
         }
     }

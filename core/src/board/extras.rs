@@ -17,8 +17,6 @@ pub(super) struct Extras {
     pub(super) setbacks: u32,
     /// Deliveries in a row whose end nobody reported.
     pub(super) crash_marks: u32,
-    /// The pass that was marked last: a repeated mark counts once.
-    pub(super) marked: Option<Epoch>,
     /// Somebody wants it cancelled while another has it: it must not run again.
     pub(super) unwanted: bool,
     pub(super) log: Vec<AttemptRecord>,

@@ -62,10 +62,7 @@ impl Board {
         let Some(row) = row.filter(|row| row.is_held_by(owner) && row.epoch == name.epoch) else {
             return false;
         };
-        let extras = row.extras_mut();
-        if extras.marked.replace(name.epoch) != Some(name.epoch) {
-            extras.crash_marks += 1;
-        }
+        row.extras_mut().crash_marks += 1;
         true
     }
 

@@ -37,6 +37,8 @@ struct Operation {
     bringing: BTreeSet<u64>,
     /// Live tasks whose answer is open.
     open: BTreeSet<TaskId>,
+    /// Tasks that were live when the registration was lost: the board is asked about them.
+    lost: BTreeSet<TaskId>,
     answers: BTreeMap<TaskId, CancelAnswer>,
 }
 
@@ -50,7 +52,7 @@ pub(super) struct OnBoard {
 
 impl Operation {
     fn is_complete(&self) -> bool {
-        self.asked == 0 && self.bringing.is_empty() && self.open.is_empty()
+        self.asked == 0 && self.bringing.is_empty() && self.open.is_empty() && self.lost.is_empty()
     }
 
     fn into_answer(mut self) -> Effect {
@@ -75,7 +77,7 @@ impl Cancels {
     /// The answer for a task, to all that wait for it.
     fn resolve(&mut self, id: TaskId, answer: CancelAnswer) {
         for operation in self.operations.values_mut() {
-            if operation.open.remove(&id) {
+            if operation.open.remove(&id) | operation.lost.remove(&id) {
                 operation.answers.insert(id, answer);
             }
         }
@@ -93,20 +95,19 @@ impl Cancels {
         }
     }
 
-    /// The registration was lost and with it what the yard was to be asked: under which operations the board is asked for
-    /// which tasks instead. `wanted`: those for which somebody was told already that they were told to end.
-    pub(super) fn reopen(&mut self, wanted: Vec<TaskId>) -> Vec<(u64, Vec<TaskId>)> {
-        let mut asked = Vec::new();
-        if !wanted.is_empty() {
-            asked.push((NOBODY, wanted));
+    /// The registration is lost, and with it what was in the yard: about which tasks the board is to be asked instead.
+    fn lose_live(&mut self) -> BTreeSet<TaskId> {
+        for operation in self.operations.values_mut() {
+            operation.lost.append(&mut operation.open);
         }
-        for (number, operation) in &mut self.operations {
-            if !operation.open.is_empty() {
-                operation.asked += 1;
-                asked.push((*number, std::mem::take(&mut operation.open).into_iter().collect()));
-            }
+        self.operations.values().flat_map(|operation| &operation.lost).copied().collect()
+    }
+
+    /// The board was asked about these: of what it does not know nobody does.
+    fn board_knows_no_more(&mut self, ids: &[TaskId]) {
+        for operation in self.operations.values_mut().filter(|operation| !operation.lost.is_empty()) {
+            operation.lost.retain(|id| !ids.contains(id));
         }
-        asked
     }
 
     pub(super) fn renumbered(&mut self, numbers: &BTreeMap<u64, u64>) {
@@ -147,6 +148,7 @@ impl Conductor {
             looked: false,
             bringing: self.asks.bringing_work(),
             open: BTreeSet::new(),
+            lost: BTreeSet::new(),
             answers: BTreeMap::new(),
         };
         self.cancels.operations.insert(self.cancels.last, operation);
@@ -169,6 +171,9 @@ impl Conductor {
         self.cancels.met(number, ended, CancelAnswer::Finished);
         self.cancels.met(number, elsewhere, CancelAnswer::Running);
         match (more, request) {
+            (None, Request::Cancel { filter, .. }) if number == NOBODY => {
+                self.cancels.board_knows_no_more(&filter.ids);
+            }
             (Some(after), Request::Cancel { filter, .. }) => {
                 let request = Request::Cancel { filter: filter.clone(), after };
                 self.asks.ask(now, request, Purpose::Cancel(number), effects);
@@ -181,6 +186,17 @@ impl Conductor {
             _ => self.board_was_looked_at(number, BTreeSet::new(), effects),
         }
         self.cancels.complete(effects);
+    }
+
+    /// The registration is lost: what was wanted of tasks in the yard is wanted of whoever has them next. `told`: those that
+    /// were told to end.
+    pub(super) fn cancel_what_was_lost(&mut self, now: Now, told: Vec<TaskId>, effects: &mut Vec<Effect>) {
+        let mut ids = self.cancels.lose_live();
+        ids.extend(told);
+        if !ids.is_empty() {
+            let request = Request::Cancel { filter: Filter::ids(ids), after: 0 };
+            self.asks.ask(now, request, Purpose::Cancel(NOBODY), effects);
+        }
     }
 
     fn board_was_looked_at(&mut self, number: u64, bringing: BTreeSet<u64>, effects: &mut Vec<Effect>) {

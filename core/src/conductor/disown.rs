@@ -14,7 +14,7 @@ use super::{Conductor, Effect, RescheduleResult};
 use crate::dispatch::{Cancel, Dispatch, DispatchName, Reason};
 use crate::id::TaskId;
 use crate::map::Map;
-use crate::store::{Claimed, Filter, OwnerId, Request};
+use crate::store::{Claimed, OwnerId, Request};
 use crate::task::DueAt;
 use crate::time::Now;
 
@@ -113,13 +113,6 @@ impl Conductor {
         // The wish of another outweighed theirs.
         for id in self.cancels.rescheduled_ids() {
             self.answer_reschedules(id, RescheduleResult::Running, effects);
-        }
-    }
-
-    fn cancel_what_was_lost(&mut self, now: Now, ids: Vec<TaskId>, effects: &mut Vec<Effect>) {
-        for (number, ids) in self.cancels.reopen(ids) {
-            let request = Request::Cancel { filter: Filter::ids(ids), after: 0 };
-            self.asks.ask(now, request, Purpose::Cancel(number), effects);
         }
     }
 

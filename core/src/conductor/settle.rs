@@ -8,7 +8,7 @@ use super::ledger::{After, Entry, Place};
 use super::purpose::Purpose;
 use super::{Conductor, Effect, Happened, RescheduleResult};
 use crate::dispatch::{Dispatch, Ended, Outcome};
-use crate::id::{Epoch, TaskId};
+use crate::id::{Epoch, FollowUp, TaskId};
 use crate::store::{NewRow, Request, Settle, Settled, Settlement};
 use crate::task::{Extras, Task};
 use crate::time::Now;
@@ -75,13 +75,13 @@ impl Conductor {
     fn follow_ups(&self, now: Now, task: &Task, epoch: Epoch, settle: &Settle) -> Vec<NewRow> {
         let Some(extras) = task.extras.as_deref() else { return Vec::new() };
         let Extras { callbacks, errbacks, .. } = extras;
-        let (label, tasks) = match settle {
-            Settle::Done(Outcome::Succeeded(_)) => ("callback", callbacks),
-            Settle::Trash(_) => ("errback", errbacks),
+        let (kind, tasks) = match settle {
+            Settle::Done(Outcome::Succeeded(_)) => (FollowUp::Callback, callbacks),
+            Settle::Trash(_) => (FollowUp::Errback, errbacks),
             _ => return Vec::new(),
         };
         let follow_up = |(index, template): (usize, &Task)| {
-            let id = task.id.derived(format!("{label} {epoch} {index}").as_bytes());
+            let id = task.id.follow_up(kind, epoch, index);
             let child = Task { id, ..template.clone() };
             let expires = child.expires.map(|expires| absolute(now, expires));
             NewRow {

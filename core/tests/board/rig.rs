@@ -55,12 +55,17 @@ impl Rig {
     }
 
     pub(crate) fn with(settings: Settings) -> Self {
+        Self::through(settings, |store| store)
+    }
+
+    /// With something between the store and those who ask it.
+    pub(crate) fn through(settings: Settings, line: impl FnOnce(Box<dyn Store>) -> Box<dyn Store>) -> Self {
         let names = ["one", "two"].map(|name| name.parse().unwrap());
         let mut router = Router::default();
         router.bind(A, &["a.#".parse().unwrap()], Some(&names));
         router.bind(B, &["b.#".parse().unwrap(), "a.shared".parse().unwrap()], Some(&names));
         let now = Now { mono: Instant64(0), wall: START };
-        let store = crate::store(settings, router);
+        let store = line(crate::store(settings, router));
         let mut rig = Self { store, now, owner: OwnerId::SOLE, no: 0, last: None, said: None };
         rig.owner = rig.register();
         rig
