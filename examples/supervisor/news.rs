@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use taskyard::Yard;
 use taskyard::control::execute::LogLevelHook;
 use taskyard::core::conductor::Happened;
 use taskyard::core::dispatch::Outcome;
+use taskyard::{WeakYard, Yard};
 use tokio::sync::broadcast::error::RecvError;
 use tracing_subscriber::EnvFilter;
 
@@ -37,6 +37,24 @@ pub(crate) fn log_to(live: &Live) -> LogLevelHook {
 pub(crate) fn follow(yard: &Yard) {
     follow_tasks(yard);
     tokio::spawn(follow_pools(yard.clone()));
+    tokio::spawn(follow_store(yard.downgrade()));
+}
+
+/// Logs that the store fails, and that it answers again.
+async fn follow_store(yard: WeakYard) {
+    let mut looks = tokio::time::interval(LOOK);
+    let mut was_down = false;
+    while let Some(yard) = yard.upgrade() {
+        let down = yard.store_status().down;
+        match &down {
+            Some(down) if !was_down => tracing::warn!("{}; tasks wait until it answers", down.why),
+            None if was_down => tracing::info!("the store answers again"),
+            _ => {}
+        }
+        was_down = down.is_some();
+        drop(yard);
+        looks.tick().await;
+    }
 }
 
 /// Logs that a pool can't start its workers, and that it can again.
