@@ -11,6 +11,7 @@ mod outage;
 mod owner;
 mod room;
 mod shared;
+mod soak;
 mod store;
 mod suspects;
 mod yard;

@@ -95,6 +95,13 @@ pub(crate) fn with_follow_ups(n: u64) -> Task {
     Task { extras: Some(Box::new(extras)), ..task(n) }
 }
 
+/// The only pool takes everything and knows one name.
+pub(crate) fn router() -> Router {
+    let mut router = Router::default();
+    router.bind(POOL, &["#".parse().unwrap()], Some(&["one".parse().unwrap()]));
+    router
+}
+
 pub(crate) fn success() -> End {
     End::Succeeded("null".into())
 }
@@ -111,11 +118,9 @@ impl Yard {
     }
 
     pub(crate) fn with(slots: usize, settings: Settings) -> Self {
-        let mut router = Router::default();
-        router.bind(POOL, &["#".parse().unwrap()], Some(&["one".parse().unwrap()]));
         let mut yard = Self {
             conductor: Conductor::new(settings, 1, Arc::new(LiveIndex::default())),
-            board: Board::new(board::Settings::default(), router),
+            board: Board::new(board::Settings::default(), router()),
             now: Now { mono: Instant64(0), wall: START },
             asks: VecDeque::new(),
             board_is_up: true,
