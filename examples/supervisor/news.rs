@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use taskyard::Yard;
 use taskyard::control::execute::LogLevelHook;
 use taskyard::core::conductor::Happened;
 use taskyard::core::dispatch::Outcome;
 use taskyard::store::StoreStatus;
+use taskyard::{WeakYard, Yard};
 use tokio::sync::broadcast::error::RecvError;
 use tracing_subscriber::EnvFilter;
 
@@ -38,30 +38,26 @@ pub(crate) fn log_to(live: &Live) -> LogLevelHook {
 pub(crate) fn follow(yard: &Yard) {
     follow_tasks(yard);
     tokio::spawn(follow_pools(yard.clone()));
-    tokio::spawn(follow_store(yard.clone()));
+    tokio::spawn(follow_store(yard.downgrade()));
 }
 
-/// Logs that the store fails and that it works again, and that this dispatcher was taken for dead.
-async fn follow_store(yard: Yard) {
+/// Logs that the store fails and that it answers again, and that this dispatcher was taken for dead.
+async fn follow_store(yard: WeakYard) {
     let mut looks = tokio::time::interval(LOOK);
-    let mut before = yard.store_status();
-    let closed = yard.closed();
-    tokio::pin!(closed);
-    loop {
-        tokio::select! {
-            _ = looks.tick() => {}
-            _ = &mut closed => return,
-        }
+    let mut before = StoreStatus::default();
+    while let Some(yard) = yard.upgrade() {
         let now = yard.store_status();
         compare(&before, &now);
         before = now;
+        drop(yard);
+        looks.tick().await;
     }
 }
 
 fn compare(before: &StoreStatus, now: &StoreStatus) {
     match (&before.down, &now.down) {
-        (None, Some(down)) => tracing::warn!("the store fails: {}", down.why),
-        (Some(_), None) => tracing::info!("the store works again"),
+        (None, Some(down)) => tracing::warn!("{}; tasks wait until it answers", down.why),
+        (Some(_), None) => tracing::info!("the store answers again"),
         _ => {}
     }
     if before.owner.is_some() && before.owner != now.owner {

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use taskyard::core::store::{OwnerId, OwnerView, Registration};
+use taskyard::core::store::{OwnerView, Registration};
 use taskyard::{AskError, Yard};
 
 use crate::live::Live;
@@ -64,19 +64,10 @@ impl fmt::Display for Predecessor {
 
 /// Those that are there now.
 async fn look(yard: &Yard) -> Result<Vec<Predecessor>, AskError> {
-    let owners = yard.owners().await?;
-    let own = own(&owners);
-    let gone = owners.into_iter().filter(|owner| owner.held > 0 && Some(owner.id) != own && is_gone(owner));
+    let own = yard.store_status().owner;
+    let others = yard.owners().await?.into_iter().filter(|owner| Some(owner.id) != own);
+    let gone = others.filter(|owner| owner.held > 0 && is_gone(owner));
     Ok(gone.map(Predecessor).collect())
-}
-
-/// Our own registration: the newest of this process. An older one with its number was another process in its time.
-fn own(owners: &[OwnerView]) -> Option<OwnerId> {
-    let ours = |owner: &&OwnerView| {
-        let Registration { host, pid, .. } = &owner.registration;
-        *pid == std::process::id() && is_here(host)
-    };
-    owners.iter().filter(ours).map(|owner| owner.id).max()
 }
 
 /// Who lives renews three times within a lease.

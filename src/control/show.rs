@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use taskyard_actors::store::{StoreDown, StoreStatus};
+use taskyard_actors::store::StoreStatus;
 use taskyard_core::dispatch::{Failure, Outcome, Trash};
 use taskyard_core::live::{Live, Stage};
 use taskyard_core::rfc3339::Rfc3339;
@@ -23,6 +23,16 @@ pub fn tasks(counts: &Counts, stages: Stages) -> Value {
         "delayed": stages.delayed + counts.parked,
         "unroutable": counts.unroutable,
         "trashed": counts.trashed,
+    })
+}
+
+/// The unfinished tasks that a yard leaves behind. `elsewhere`: another dispatcher has them.
+pub fn left(counts: &Counts) -> Value {
+    json!({
+        "queued": counts.ready + counts.unjudged,
+        "blocked": counts.behind,
+        "delayed": counts.parked,
+        "elsewhere": counts.claimed,
     })
 }
 
@@ -55,6 +65,17 @@ pub fn failure_word(trash: &Trash) -> &'static str {
         Trash::Crashed { .. } => "crashed",
         Trash::Unreadable(_) => "unreadable",
     }
+}
+
+/// How the store is. Of a board in memory there is nothing to say.
+pub(super) fn store(status: &StoreStatus) -> Value {
+    let down = status.down.as_ref();
+    json!({
+        "ready": status.is_ready(),
+        "owner": status.owner.and_then(owner_number),
+        "down": down.map(|down| json!({ "since": time(down.since), "why": down.why.to_string() })),
+        "stale_writes": status.stale_writes,
+    })
 }
 
 pub(super) fn pool(pool: &PoolStatus) -> Value {
@@ -163,16 +184,6 @@ fn attempt(record: &AttemptRecord) -> Value {
 /// A board that is not shared has no owners worth a number.
 fn owner_number(owner: OwnerId) -> Option<Value> {
     (owner != OwnerId::SOLE).then(|| owner.0.into())
-}
-
-/// How the store is. The owner is this dispatcher, as it is registered now.
-pub(super) fn store(store: &StoreStatus) -> Value {
-    let down = |down: &StoreDown| json!({ "since": time(down.since), "why": down.why.to_string() });
-    json!({
-        "owner": store.owner.and_then(owner_number),
-        "down": store.down.as_ref().map(down),
-        "stale_writes": store.stale_writes,
-    })
 }
 
 pub(super) fn owner(owner: &OwnerView) -> Value {
