@@ -180,7 +180,7 @@ impl Lease {
             Phase::Out => self.ask(now, Request::Register(self.settings.registration.clone()), effects),
             Phase::In if self.next <= now.mono => self.ask(now, Request::Renew, effects),
             Phase::In if self.lapsed || self.tidy <= now.mono => {
-                self.ask(now, Request::TakeOver { up_to: TAKE_OVER }, effects)
+                self.ask(now, Request::TakeOver { up_to: TAKE_OVER }, effects);
             }
             Phase::Leaving => self.ask(now, Request::Release, effects),
             Phase::In | Phase::Gone => {}
