@@ -8,19 +8,27 @@
 //! [`taskyard_core::filing`].
 
 pub(crate) mod choice;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) mod lanes;
 mod opening;
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) mod reading;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) mod record;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) mod remembered;
 pub mod setup;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
 mod url;
 
 pub use choice::{Durability, Kept, OpenError, StoreChoice};
+#[cfg(feature = "postgres")]
+pub use postgres::Postgres;
 pub use setup::Setup;
-pub use taskyard_actors::store::{Bell, Store};
+#[cfg(feature = "sqlite")]
+pub use sqlite::Sqlite;
+pub use taskyard_actors::store::{Bell, Store, StoreDown, StoreStatus};
 pub use url::{BadStoreUrl, StoreUrl};

@@ -5,10 +5,14 @@ use taskyard_actors::store::{Bell, Closing, Opened, Store, open};
 use taskyard_core::defaults::BOARD_MAX_ON_DISK;
 use taskyard_core::router::Router;
 use taskyard_core::store::Registration;
-use taskyard_core::{board, lease};
+use taskyard_core::{board, conductor, lease};
 
 use super::choice::{OpenError, Place, StoreChoice};
+#[cfg(feature = "postgres")]
+use super::postgres::{self, Postgres};
 use super::setup::Setup;
+#[cfg(feature = "sqlite")]
+use super::sqlite::{Options, Sqlite};
 use super::url::StoreUrl;
 use crate::errors::StartError;
 use crate::registry::Registry;
@@ -39,6 +43,14 @@ impl StoreChoice {
         board::Settings { board_max, ..usual }
     }
 
+    /// What the Conductor must know of the store.
+    pub(crate) fn inform(&self, conductor: &mut conductor::Settings) {
+        conductor.shared = self.is_durable();
+        conductor.history_for = self.kept.history;
+        conductor.history_max = self.kept.history_max;
+        conductor.result_ttl = self.kept.result_ttl;
+    }
+
     /// What the store must know of the yard.
     pub(crate) fn setup(&self, router: Router, board: board::Settings, registry: &Registry) -> Setup {
         let setup = Setup { board, result_max: self.kept.result_max, ..Setup::new(router) };
@@ -57,12 +69,27 @@ impl StoreChoice {
         match self.place {
             Place::Custom { open, .. } => open(setup, bell),
             Place::Named(StoreUrl::Memory) => Err("a board in memory is not opened".into()),
+            #[cfg(feature = "sqlite")]
+            Place::Named(StoreUrl::Sqlite(path)) => {
+                let options = Options { durability: self.durability, ..Options::new(setup) };
+                Ok(Box::new(Sqlite::open(path, options)?))
+            }
+            #[cfg(not(feature = "sqlite"))]
             Place::Named(StoreUrl::Sqlite(_)) => Err(missing("sqlite")),
+            #[cfg(feature = "postgres")]
+            Place::Named(StoreUrl::Postgres(url)) => {
+                let usual = postgres::Options::new(url.parse()?);
+                let (schema, patience) = (self.schema.parse()?, self.lease / 3);
+                let options = postgres::Options { schema, patience, ..usual };
+                Ok(Box::new(Postgres::open(options, setup, move || bell.ring())?))
+            }
+            #[cfg(not(feature = "postgres"))]
             Place::Named(StoreUrl::Postgres(_)) => Err(missing("postgres")),
         }
     }
 }
 
+#[cfg(not(all(feature = "postgres", feature = "sqlite")))]
 fn missing(feature: &str) -> OpenError {
     format!("this program was built without the feature `{feature}`").into()
 }

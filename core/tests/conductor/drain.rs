@@ -1,5 +1,7 @@
 //! The end of a yard.
 
+use std::time::Duration;
+
 use taskyard_core::conductor::{Answer, Effect, Event};
 use taskyard_core::dispatch::{End, Return};
 
@@ -68,4 +70,30 @@ fn a_second_signal_reaches_every_pool() {
     yard.tell(Event::Force);
     assert!(matches!(yard.said[..], [Effect::Drain, Effect::Force(POOL)]));
     assert!(yard.is_silent(ASK), "until the pool says that it is gone");
+}
+
+/// B11
+#[test]
+fn a_stop_drains_and_forces_what_outlasts_the_shortest_grace() {
+    let mut yard = Yard::new(1);
+    let stop = |grace, reply| Event::Stop { grace: Duration::from_secs(grace), reply };
+    yard.tell(stop(5, ASK));
+    yard.tell(stop(3, ASK + 1));
+    assert!(matches!(yard.said[..], [Effect::Drain]), "one mark");
+    yard.pass(2_999);
+    assert!(matches!(yard.said[..], [Effect::Drain]), "the grace is not over");
+    yard.pass(1);
+    yard.pass(10_000);
+    assert!(matches!(yard.said[..], [Effect::Drain, Effect::Force(POOL)]), "{:?}", yard.said);
+    yard.tell(Event::Drained(POOL));
+    assert!(left(yard.answer(ASK)).is_empty());
+    assert!(left(yard.answer(ASK + 1)).is_empty());
+}
+
+/// B11
+#[test]
+fn a_stop_without_grace_forces_at_once() {
+    let mut yard = Yard::new(1);
+    yard.tell(Event::Stop { grace: Duration::ZERO, reply: ASK });
+    assert!(matches!(yard.said[..], [Effect::Drain, Effect::Force(POOL)]), "{:?}", yard.said);
 }

@@ -3,7 +3,10 @@
 mod admission;
 mod cancel;
 mod claims;
+mod disowned;
 mod drain;
 mod end;
+mod owner;
+mod shared;
 mod store;
 mod yard;

@@ -14,7 +14,7 @@ use taskyard_core::id::PoolId;
 use taskyard_core::live::LiveIndex;
 use taskyard_core::names::Lane;
 use taskyard_core::router::Router;
-use taskyard_core::store::{Ask, BatchId, Filter, Reply, Status, StoreError};
+use taskyard_core::store::{self, Ask, BatchId, Filter, Reply, Status, StoreError};
 use taskyard_core::task::{Body, Due, Extras, Key, KeyLimits, Priority, Retry, Task};
 use taskyard_core::time::{Instant64, Timestamp};
 use taskyard_core::{Machine, Now, TaskId};
@@ -28,7 +28,7 @@ pub(crate) const WATCH: u64 = 2;
 
 pub(crate) struct Yard {
     pub(crate) conductor: Conductor,
-    board: Board,
+    pub(crate) board: Board,
     pub(crate) now: Now,
     /// What waits for the board's answer while it is held up.
     pub(crate) asks: VecDeque<Ask>,
@@ -39,6 +39,8 @@ pub(crate) struct Yard {
     pub(crate) cancels: Vec<Cancel>,
     answers: Vec<(u64, Answer)>,
     pub(crate) said: Vec<Effect>,
+    /// How many requests others asked.
+    pub(crate) others: u64,
 }
 
 pub(crate) fn id(n: u64) -> TaskId {
@@ -121,6 +123,7 @@ impl Yard {
             cancels: Vec::new(),
             answers: Vec::new(),
             said: Vec::new(),
+            others: 0,
         };
         yard.tell(Event::Capacity { pool: POOL, slots });
         yard
@@ -177,9 +180,13 @@ impl Yard {
 
     /// The store fails to answer the first question.
     pub(crate) fn fail_one(&mut self) {
+        self.script(Err(StoreError::Unavailable("the disk is on fire".into())), Status::default());
+    }
+
+    /// The first question is answered as the test says.
+    pub(crate) fn script(&mut self, answer: Result<store::Answer, StoreError>, status: Status) {
         let ask = self.asks.pop_front().expect("something was asked");
-        let answer = Err(StoreError::Unavailable("the disk is on fire".into()));
-        let reply = Reply { to: ask.from, no: ask.no, answer, status: Status::default() };
+        let reply = Reply { to: ask.from, no: ask.no, answer, status };
         self.tell(Event::Reply(Box::new(reply)));
     }
 

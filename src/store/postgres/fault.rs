@@ -1,0 +1,105 @@
+//! What went wrong with the server, and whether anything was written.
+
+use std::time::Duration;
+
+use deadpool_postgres::PoolError;
+use taskyard_core::store::StoreError;
+use tokio_postgres::error::{DbError, SqlState};
+
+/// Why requests were not answered.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    /// The server could not be reached, or the connection broke.
+    #[error("{0}")]
+    Gone(String),
+    /// The server did not answer in time.
+    #[error("it did not answer within {0:?}")]
+    Silent(Duration),
+    /// The server refused.
+    #[error("{}", said(.0))]
+    Refused(Box<DbError>),
+}
+
+impl Fault {
+    /// Whether the same may succeed at once: somebody else was in the way.
+    pub(super) fn is_conflict(&self) -> bool {
+        let conflicts = [&SqlState::T_R_DEADLOCK_DETECTED, &SqlState::T_R_SERIALIZATION_FAILURE];
+        matches!(self, Self::Refused(error) if conflicts.contains(&error.code()))
+    }
+
+    /// Whether the server answered and will go on to: the connection is of further use.
+    pub(super) fn leaves_the_connection(&self) -> bool {
+        matches!(self, Self::Refused(error) if !is_fatal(error))
+    }
+
+    /// What the asker is told when nothing was written.
+    pub(super) fn nothing_done(&self) -> StoreError {
+        match self {
+            Self::Refused(error) if is_lasting(error.code()) => StoreError::Unwritable(self.to_string()),
+            _ => StoreError::Unavailable(self.to_string()),
+        }
+    }
+
+    /// What the asker is told when this came instead of the word that all was committed.
+    pub(super) fn while_committing(&self) -> StoreError {
+        if self.leaves_the_connection() { self.nothing_done() } else { StoreError::Unknown(self.to_string()) }
+    }
+}
+
+impl From<tokio_postgres::Error> for Fault {
+    fn from(error: tokio_postgres::Error) -> Self {
+        match error.as_db_error() {
+            Some(refused) => Self::Refused(Box::new(refused.clone())),
+            None => Self::Gone(with_causes(&error)),
+        }
+    }
+}
+
+impl From<PoolError> for Fault {
+    fn from(error: PoolError) -> Self {
+        match error {
+            PoolError::Backend(error) => error.into(),
+            other => Self::Gone(with_causes(&other)),
+        }
+    }
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+fn said(error: &DbError) -> String {
+    let detail = error.detail().map(|detail| format!(" ({detail})")).unwrap_or_default();
+    format!("{}{detail} [{}]", error.message(), error.code().code())
+}
+
+/// Whether the server has closed the connection with it.
+fn is_fatal(error: &DbError) -> bool {
+    matches!(error.severity(), "FATAL" | "PANIC")
+}
+
+/// Whether somebody must mend it.
+fn is_lasting(code: &SqlState) -> bool {
+    const LASTING: [SqlState; 10] = [
+        SqlState::DISK_FULL,
+        SqlState::IO_ERROR,
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        SqlState::UNDEFINED_TABLE,
+        SqlState::UNDEFINED_COLUMN,
+        SqlState::INVALID_SCHEMA_NAME,
+        SqlState::INVALID_PASSWORD,
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+        SqlState::INVALID_CATALOG_NAME,
+    ];
+    LASTING.contains(code)
+}

@@ -1,0 +1,153 @@
+//! One transaction, from the inside: which answer each request gets, and from whom it is refused. What a request does stands
+//! in the file of its name; beginning and committing is the [engine](super::engine)'s.
+
+use taskyard_core::Now;
+use taskyard_core::store::{Answer, Ask, OwnerId, Request, StoreError};
+use taskyard_core::task::DueAt;
+
+use super::clock::Skew;
+use super::fault::Fault;
+use super::heads::Heads;
+use super::link::Session;
+use super::memory::{Before, Memory};
+use crate::store::lanes::LaneNo;
+
+/// See the [module](self).
+pub(super) struct Turn<'a> {
+    pub(super) session: &'a Session,
+    pub(super) memory: &'a mut Memory,
+    /// On the server's clock.
+    pub(super) now: Now,
+    pub(super) skew: Skew,
+    /// The number under which this schema's keys are locked.
+    pub(super) seed: i64,
+    /// Who asks what is being answered.
+    pub(super) owner: OwnerId,
+    /// Those who ask and may write.
+    pub(super) live: Vec<OwnerId>,
+    pub(super) effects: &'a mut Effects,
+}
+
+/// What holds once it is committed.
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    /// By how much the number of unfinished tasks changes.
+    pub(super) unfinished: i64,
+    /// Lanes that are known since this turn.
+    pub(super) lanes: Vec<LaneNo>,
+    /// Whether something waits that others may want to know of.
+    pub(super) hint: bool,
+    /// Owners that are gone.
+    pub(super) gone: Vec<OwnerId>,
+}
+
+/// Whether it is answered to anybody: it changes no row, or is how an owner comes to be.
+fn is_free(request: &Request) -> bool {
+    use Request as R;
+    !writes(request) && !matches!(request, R::Held) || matches!(request, R::Register(_))
+}
+
+/// Whether it may change a row.
+pub(super) fn writes(request: &Request) -> bool {
+    use Request as R;
+    let reads = matches!(
+        request,
+        R::Get(_)
+            | R::List { .. }
+            | R::Count
+            | R::Outcomes(_)
+            | R::Learn { .. }
+            | R::Held
+            | R::Owners
+            | R::ListTrash { .. }
+            | R::Schedules
+    );
+    !reads
+}
+
+impl Turn<'_> {
+    /// Answers an ask, or refuses it, and says whether the answer is new. Nothing that was answered before is done again.
+    pub(super) async fn answer(&mut self, ask: &Ask) -> Result<(Result<Answer, StoreError>, bool), Fault> {
+        self.owner = ask.owner;
+        match self.memory.recall(ask) {
+            Before::Told(answer) => Ok((Ok(answer), false)),
+            _ if !is_free(&ask.request) && !self.live.contains(&ask.owner) => {
+                self.effects.gone.push(ask.owner);
+                Ok((Err(StoreError::Fenced), false))
+            }
+            Before::Claimed(answer) => Ok((Ok(self.still_claimed(answer).await?), false)),
+            Before::New => Ok((Ok(self.answer_new(ask).await?), true)),
+        }
+    }
+
+    async fn answer_new(&mut self, ask: &Ask) -> Result<Answer, Fault> {
+        use Request as R;
+        Ok(match &*ask.request {
+            R::Post { rows, room } => Answer::Posted(self.post(rows, room.clone()).await?),
+            R::Claim { pool, ready, unjudged } => self.claim(*pool, *ready, *unjudged).await?,
+            R::Preload { pool, before, up_to } => {
+                let before = self.skew.to_server(*before);
+                self.preload(*pool, before, *up_to).await?
+            }
+            R::Settle(items) => Answer::Settled(self.settle(items).await?),
+            R::MarkStart(name) => Answer::Marked(self.mark_start(*name).await?),
+            R::Promote { up_to } => self.promote(*up_to).await?,
+            R::Cancel { filter, after } => self.cancel(filter, *after).await?,
+            R::Reschedule { id, due } => Answer::Rescheduled(self.reschedule(*id, *due).await?),
+
+            R::Get(id) => Answer::Task(self.view(*id).await?.map(Box::new)),
+            R::List { filter, after, limit } => self.list(filter, *after, *limit).await?,
+            R::Count => Answer::Counts(self.counts().await?),
+            R::Outcomes(ids) => Answer::Outcomes(self.outcomes(ids).await?),
+            R::Learn { pool, names } => {
+                self.memory.lanes.learn(*pool, names);
+                Answer::Learned
+            }
+            other => self.answer_of_owners(ask.owner, other).await?,
+        })
+    }
+
+    async fn answer_of_owners(&mut self, owner: OwnerId, request: &Request) -> Result<Answer, Fault> {
+        use Request as R;
+        Ok(match request {
+            R::Register(who) => Answer::Registered(self.register(who).await?),
+            R::Renew => Answer::Renewed(self.renew().await?),
+            R::TakeOver { up_to } => self.take_over(*up_to).await?,
+            R::Release => self.release(owner).await?,
+            R::Held => Answer::Held(self.held().await?),
+            R::Owners => Answer::Owners(self.owners().await?),
+
+            R::ListTrash { filter, after, limit } => self.list_trash(filter, *after, *limit).await?,
+            R::Requeue { filter, up_to } => self.requeue(filter, *up_to).await?,
+            R::Purge { filter, up_to } => self.purge(filter, *up_to).await?,
+
+            R::Schedule { name, begin } => Answer::Schedule(self.schedule(name, *begin).await?),
+            R::Tick { name, from, to, rows } => Answer::Ticked(self.tick(name, *from, *to, rows).await?),
+            R::PauseSchedule { name, paused } => Answer::Schedule(self.pause_schedule(name, *paused).await?),
+            R::Schedules => Answer::Schedules(self.schedules().await?),
+
+            R::OpenBatch { hash } => Answer::Batch(self.open_batch(hash).await?),
+            R::SealBatch(batch) => self.seal_batch(*batch).await?,
+            R::Prune { ended_before, results_before, keep, up_to } => {
+                let [ended, results] = [ended_before, results_before].map(|at| self.skew.to_server(*at));
+                self.prune(ended, results, *keep, *up_to).await?
+            }
+            // All others were answered before.
+            _ => Answer::Learned,
+        })
+    }
+
+    pub(super) async fn heads(&mut self) -> Result<Heads, Fault> {
+        Heads::ask(self.session, self.memory).await
+    }
+
+    /// The owner as it stands in the tables.
+    pub(super) fn owner_number(&self) -> i64 {
+        self.owner.0 as i64
+    }
+
+    /// A due time on the server's wall clock.
+    pub(super) fn wall(&self, due: DueAt) -> i64 {
+        taskyard_core::filing::wall(due, self.now).0
+    }
+}

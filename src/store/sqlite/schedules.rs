@@ -1,0 +1,51 @@
+//! Schedules: up to where their ticks are done with. Which ticks there are is decided by whoever asks.
+
+use rusqlite::{OptionalExtension as _, params};
+use taskyard_core::store::{NewRow, Room, ScheduleState, Ticked};
+use taskyard_core::time::Timestamp;
+
+use super::Sql;
+use super::turn::Turn;
+
+impl Turn<'_> {
+    pub(super) fn schedule(&mut self, name: &str, begin: Timestamp) -> Sql<Option<ScheduleState>> {
+        let new = "INSERT INTO schedule (name, done, paused) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING";
+        self.db.prepare_cached(new)?.execute(params![name, begin.0])?;
+        self.find_schedule(name)
+    }
+
+    fn find_schedule(&self, name: &str) -> Sql<Option<ScheduleState>> {
+        let find = "SELECT name, done, paused FROM schedule WHERE name = ?1";
+        self.db.prepare_cached(find)?.query_row([name], read).optional()
+    }
+
+    pub(super) fn pause_schedule(&mut self, name: &str, paused: bool) -> Sql<Option<ScheduleState>> {
+        let pause = "UPDATE schedule SET paused = ?2 WHERE name = ?1";
+        self.db.prepare_cached(pause)?.execute(params![name, paused])?;
+        self.find_schedule(name)
+    }
+
+    pub(super) fn schedules(&self) -> Sql<Vec<ScheduleState>> {
+        let all = "SELECT name, done, paused FROM schedule ORDER BY name";
+        self.db.prepare_cached(all)?.query_map([], read)?.collect()
+    }
+
+    /// Posts and moves on, unless it pauses or another was first.
+    pub(super) fn tick(
+        &mut self,
+        name: &str,
+        from: Timestamp,
+        to: Timestamp,
+        rows: &[NewRow],
+    ) -> Sql<Ticked> {
+        let tick = "UPDATE schedule SET done = ?3 WHERE name = ?1 AND done = ?2 AND paused = 0";
+        let won = self.db.prepare_cached(tick)?.execute(params![name, from.0, to.0])? > 0;
+        let posted = if won { Some(self.post(rows, Room::default())?) } else { None };
+        Ok(Ticked { state: self.find_schedule(name)?, posted })
+    }
+}
+
+fn read(row: &rusqlite::Row<'_>) -> Sql<ScheduleState> {
+    let name = row.get_ref(0)?.as_str()?.into();
+    Ok(ScheduleState { name, done: Timestamp(row.get(1)?), paused: row.get(2)? })
+}

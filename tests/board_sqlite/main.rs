@@ -1,0 +1,118 @@
+//! The SQLite board answers as every store must: the suite of the memory board, asked of a file.
+#![cfg(feature = "sqlite")]
+
+#[path = "../../core/tests/board/batches.rs"]
+mod batches;
+#[path = "../../core/tests/board/behind.rs"]
+mod behind;
+#[path = "../../core/tests/board/body.rs"]
+mod body;
+#[path = "../../core/tests/board/bounds.rs"]
+mod bounds;
+#[path = "../../core/tests/board/cancel.rs"]
+mod cancel;
+#[path = "../../core/tests/board/claim.rs"]
+mod claim;
+#[path = "../../core/tests/board/due.rs"]
+mod due;
+#[path = "../../core/tests/board/faults.rs"]
+mod faults;
+#[path = "../../core/tests/board/leases.rs"]
+mod leases;
+#[path = "../../core/tests/board/model.rs"]
+mod model;
+#[path = "../../core/tests/board/order.rs"]
+mod order;
+#[path = "../../core/tests/board/post.rs"]
+mod post;
+#[path = "../../core/tests/board/promote.rs"]
+mod promote;
+#[path = "../../core/tests/board/prune.rs"]
+mod prune;
+#[path = "../../core/tests/board/query.rs"]
+mod query;
+#[path = "../../core/tests/board/races.rs"]
+mod races;
+#[path = "../../core/tests/board/reschedule.rs"]
+mod reschedule;
+#[path = "../../core/tests/board/rig.rs"]
+mod rig;
+#[path = "../../core/tests/board/routes.rs"]
+mod routes;
+#[path = "../../core/tests/board/schedules.rs"]
+mod schedules;
+#[path = "../../core/tests/board/settle.rs"]
+mod settle;
+#[path = "../../core/tests/board/take_over.rs"]
+mod take_over;
+#[path = "../../core/tests/board/task.rs"]
+mod task;
+#[path = "../../core/tests/board/trash.rs"]
+mod trash;
+
+#[path = "../sqlite/folder.rs"]
+mod folder;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use folder::Folder;
+use taskyard::store::Store as _;
+use taskyard::store::sqlite::{BootClock, Options};
+use taskyard::store::{Durability, Setup, Sqlite};
+use taskyard_core::Now;
+use taskyard_core::board::Settings;
+use taskyard_core::router::Router;
+use taskyard_core::store::{Ask, Reply};
+use taskyard_core::time::micros;
+
+/// The store under test.
+pub(crate) fn store(settings: Settings, router: Router) -> Box<dyn rig::Store> {
+    let folder = Folder::new();
+    let leases = Leases::default();
+    let options = Options {
+        durability: Durability::Normal,
+        clock: Some(Box::new(leases.clone())),
+        ..Options::new(Setup { board: settings, ..Setup::new(router) })
+    };
+    let store = Sqlite::open(folder.path("board.db"), options).expect("opens");
+    Box::new(File { store, leases, _folder: folder })
+}
+
+struct File {
+    store: Sqlite,
+    leases: Leases,
+    _folder: Folder,
+}
+
+/// A clock that goes where the script says.
+#[derive(Clone, Default)]
+struct Leases(Arc<AtomicI64>);
+
+impl BootClock for Leases {
+    fn boot(&self) -> &'static str {
+        "a boot"
+    }
+
+    fn micros(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl rig::Store for File {
+    fn answer(&mut self, now: Now, ask: Ask) -> Reply {
+        let mut replies = self.store.answer(now, &[ask]);
+        let reply = replies.pop().expect("each request has a reply");
+        assert!(replies.is_empty(), "one reply a request");
+        reply
+    }
+
+    fn check_invariants(&mut self) {
+        assert_eq!(self.store.verify(), [""; 0]);
+    }
+
+    fn pass_lease(&mut self, span: Duration) {
+        self.leases.0.fetch_add(micros(span), Ordering::Relaxed);
+    }
+}
