@@ -11,7 +11,7 @@ use taskyard::store::{BadStoreUrl, StoreUrl};
 /// What holds without `--config`.
 const BUILT_IN: &str = include_str!("../supervisor.toml");
 /// Where tasks are kept if nothing is said.
-const STORE: &str = "memory";
+const STORE: &str = "sqlite:taskyard.db";
 
 /// Runs tasks in supervised worker processes: from a socket until a signal, or those of a file.
 ///
@@ -26,7 +26,7 @@ pub(crate) struct Cli {
     /// Where the socket is [as configured, else taskyard.sock in `$XDG_RUNTIME_DIR`, or `/tmp/taskyard-UID.sock`]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Where tasks are kept: `memory`, `sqlite:PATH` or `postgres://…` [as configured, else memory]
+    /// Where tasks are kept: `memory`, `sqlite:PATH` or `postgres://…` [as configured, else sqlite:taskyard.db]
     #[arg(long, value_name = "STORE", value_parser = store_url)]
     store: Option<String>,
     /// Runs the tasks of a file of JSON lines (`-`: standard input), prints a summary and ends

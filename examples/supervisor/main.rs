@@ -14,6 +14,7 @@ mod drain;
 mod fault;
 mod follow_ups;
 mod handlers;
+mod journal;
 mod live;
 mod news;
 mod predecessors;

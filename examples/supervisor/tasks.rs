@@ -98,7 +98,7 @@ async fn work(service: &Service, batch: &Batch, tracker: &mut Tracker) -> Result
             _ = look.tick(), if read.is_some() && told.is_empty() => {
                 tracker.progress().all_read();
                 if let Some((done, lines)) = before.and_then(|_| tracker.done_before()) {
-                    tracing::info!("resuming run {} of this file: {done} of {lines} done before", run.number());
+                    tracing::info!("run {} of this file: {done} of {lines} done before", run.number());
                     before = None;
                 }
                 give_up_unroutable(yard, tracker).await?;
@@ -116,9 +116,9 @@ async fn work(service: &Service, batch: &Batch, tracker: &mut Tracker) -> Result
 fn announce(run: &Run) {
     let number = run.number();
     if run.is_resumed() {
-        tracing::info!("run {number} of this file was not finished: it goes on");
+        tracing::info!("resuming run {number} of this file, which was not finished");
     } else if number > 1 {
-        tracing::info!("this file was run to its end before: run {number} of it begins");
+        tracing::info!("this file was run to its end before: run {number} begins");
     }
 }
 

@@ -4,14 +4,16 @@ use std::time::Duration;
 
 use taskyard::core::TaskId;
 use taskyard::core::conductor::SubmitRefusal;
-use taskyard::{Closed, NotTaken, Yard};
+use taskyard::core::dispatch::Outcome;
+use taskyard::testing::Shared;
+use taskyard::{Closed, NotTaken, StoreChoice, Yard};
 use tokio::task::JoinHandle;
 
 use crate::common::gate::Gate;
 use crate::common::handlers::{Echo, News, Testament};
 use crate::common::soon;
 use crate::handlers::Meet;
-use crate::kinds::{Kind, start};
+use crate::kinds::{Kind, builder, start};
 
 fn drain(yard: &Yard) -> JoinHandle<Vec<TaskId>> {
     let yard = yard.clone();
@@ -71,6 +73,30 @@ pub(crate) async fn what_outlasts_the_grace_is_given_back(kind: Kind) {
     let mut guest = gate.next().await;
     assert_eq!(soon(drain(&yard)).await.expect("no panic"), [task.id()]);
     guest.gone().await;
+}
+
+/// B6, B11: on a board that outlives the yard it runs again, as if it never had: a stop is no attempt and no crash.
+pub(crate) async fn what_a_drain_gave_back_goes_on_in_the_next_yard(kind: Kind) {
+    let (gate, board) = (Gate::open(), Shared::default());
+    let open = || {
+        let pool = kind.single().drain_grace(Duration::ZERO);
+        builder(pool).store(StoreChoice::shared(&board)).start().expect("starts")
+    };
+    let yard = open();
+    let begun = soon(yard.submit(Meet::at(&gate, 0))).await.expect("taken").id();
+    let mut guest = gate.next().await;
+    let waiting = soon(yard.submit(Meet::at(&gate, 1))).await.expect("taken").id();
+    soon(drain(&yard)).await.expect("no panic");
+    guest.gone().await;
+
+    let yard = open();
+    for id in [begun, waiting] {
+        gate.next().await.release();
+        let outcome = soon(yard.outcome(id)).await.expect("known");
+        let view = soon(yard.get(id)).await.expect("answered").expect("known");
+        assert_eq!(outcome, Outcome::Succeeded(format!("[{},1]", view.epoch).into()));
+        assert_eq!((view.epoch, view.log, view.crash_marks), (if id == begun { 2 } else { 1 }, vec![], 0));
+    }
 }
 
 /// B11: twice.

@@ -33,7 +33,7 @@ pub(crate) async fn a_callback_follows_success_and_an_errback_failure(kind: Kind
 /// B11: a stop from inside a task by name is refused, so that it can't wait for itself.
 pub(crate) async fn a_task_does_not_rule_the_program_around_it(kind: Kind) {
     let yard = kind.yard();
-    for command in ["shutdown", "status"] {
+    for command in ["shutdown", "drain", "status"] {
         let mut task = soon(yard.submit(Ask(command.into()))).await.expect("taken");
         let refused = soon(task.outcome()).await.expect("refused");
         assert!(refused.contains("can't give this command"), "{command}: {refused}");

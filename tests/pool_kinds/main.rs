@@ -11,6 +11,7 @@ mod inside;
 mod kinds;
 mod limits;
 mod processes;
+mod records;
 mod waiting;
 
 /// Worker processes start here.
@@ -45,6 +46,9 @@ suite! { on: [process blocking inline custom] {
         a_panic_is_a_failure_and_the_pool_goes_on
         arguments_that_do_not_fit_are_not_tried_again
         a_snooze_is_no_attempt;
+    records:
+        each_end_counts_as_it_shall
+        the_trash_keeps_the_reason_and_gives_the_task_back;
     limits:
         a_task_is_ended_when_its_time_is_up
         a_time_out_is_an_attempt_and_the_next_one_has_its_own
@@ -63,6 +67,7 @@ suite! { on: [process blocking inline custom] {
         a_drain_of_an_idle_yard_waits_for_nothing
         a_drain_lets_what_runs_end_and_gives_the_rest_back
         what_outlasts_the_grace_is_given_back
+        what_a_drain_gave_back_goes_on_in_the_next_yard
         a_drain_asked_for_twice_is_one_drain
         what_a_running_task_submits_while_the_yard_drains_is_kept;
 }}

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use taskyard::core::TaskId;
 use taskyard::core::dispatch::Outcome;
 use taskyard::core::pool::Settings;
 use taskyard::core::store::RowState;
 use taskyard::core::worker::{CancelReason, WorkerEnd};
+use taskyard::core::{TaskId, conductor};
 use taskyard::testing::{BEGINNING, Shared, Toys, VirtualClock};
 use taskyard::{PoolSpec, StoreChoice, TaskHandle, Yard};
 use taskyard_actors::in_flight::InFlight;
@@ -43,9 +43,14 @@ fn pool(toys: &Toys) -> PoolSpec {
 
 impl Node {
     fn start(board: &Shared, in_flight: &InFlight) -> Self {
-        let toys = Toys::by_hand(1, vec!["t".parse().expect("valid")]);
+        Self::with(Toys::by_hand(1, vec!["t".parse().expect("valid")]), board, in_flight)
+    }
+
+    fn with(toys: Toys, board: &Shared, in_flight: &InFlight) -> Self {
         let clock = VirtualClock::at(BEGINNING);
-        let builder = Yard::builder().store(StoreChoice::shared(board)).pool(pool(&toys));
+        // So that no yard takes all that is due soon.
+        let settings = conductor::Settings { near_max: 100, ..conductor::Settings::default() };
+        let builder = Yard::builder().store(StoreChoice::shared(board)).conductor(settings).pool(pool(&toys));
         let yard = builder.clock(Arc::new(clock.clone()), in_flight.clone()).start().expect("starts");
         Self { yard, toys, clock }
     }
@@ -186,4 +191,39 @@ async fn what_a_drain_gives_back_runs_elsewhere_at_once() {
     two.b.toys.finish(second.id(), done());
     two.b.toys.started(first.id()).await;
     assert!(soon(two.a.yard.wait(Duration::from_secs(20))).await);
+}
+
+/// D6, in small: many are due at one instant; one yard dies half-way, and the other does the rest.
+#[tokio::test]
+async fn what_falls_due_at_once_is_done_although_one_yard_dies_half_way() {
+    const MANY: usize = 500;
+    let (leases, in_flight) = (VirtualClock::at(BEGINNING), InFlight::default());
+    let board = Shared::on(Arc::new(leases.clone()));
+    let a = Node::start(&board, &in_flight);
+    let names = vec!["t".parse().expect("valid")];
+    let b = Node::with(Toys::instant(1, names), &board, &in_flight);
+    let pass = async |nodes: &[&Node], seconds: u32| {
+        for _ in 0..seconds {
+            leases.advance(Duration::from_secs(1));
+            nodes.iter().for_each(|node| node.clock.advance(Duration::from_secs(1)));
+            soon(in_flight.quiet()).await;
+        }
+    };
+    let due: Vec<_> =
+        (0..MANY).map(|number| built(task("t", number).delay(Duration::from_mins(1)))).collect();
+    let ids: Vec<_> = due.iter().map(|task| task.id).collect();
+    assert!(soon(a.yard.post_tasks(due)).await.iter().all(Result::is_ok));
+    pass(&[&a, &b], 62).await;
+    let half = soon(b.yard.totals()).await.expect("counted").succeeded as usize;
+    assert!(!a.toys.running().is_empty() && half > 0 && half < MANY, "{half} of {MANY}");
+
+    let toys = a.toys.clone();
+    drop(a);
+    soon(toys.let_go()).await;
+    pass(&[&b], LEASE + LEASE / 2).await;
+    for id in ids {
+        assert_eq!(soon(b.yard.outcome(id)).await, Ok(Outcome::Succeeded("null".into())));
+        assert!(b.epoch(id).await <= 2);
+    }
+    assert_eq!(soon(b.yard.totals()).await.expect("counted").succeeded as usize, MANY);
 }

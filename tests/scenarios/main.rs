@@ -1,7 +1,10 @@
 //! The scenarios, black-box over the facade: real processes and real time wherever the behaviour is about them.
 
+mod board_events;
+mod board_faults;
 mod board_lease;
 mod board_shared;
+mod board_stop;
 mod cancel;
 #[path = "../common/mod.rs"]
 mod common;

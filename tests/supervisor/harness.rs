@@ -121,6 +121,13 @@ impl Server {
         Self::start_in(Scratch::new(), &[])
     }
 
+    /// As without `--config`, but for the place of the board.
+    pub(crate) fn on_disk() -> Self {
+        let scratch = Scratch::new();
+        let store = format!("sqlite:{}", scratch.path("board.db"));
+        Self::start_in(scratch, &["--store", &store])
+    }
+
     /// With this configuration.
     pub(crate) fn with_config(config: &str) -> Self {
         let scratch = Scratch::new();

@@ -97,10 +97,12 @@ impl Cancels {
 
     /// The registration is lost, and with it what was in the yard: about which tasks the board is to be asked instead.
     fn lose_live(&mut self) -> BTreeSet<TaskId> {
+        let mut lost = BTreeSet::new();
         for operation in self.operations.values_mut() {
+            lost.extend(operation.open.iter().copied());
             operation.lost.append(&mut operation.open);
         }
-        self.operations.values().flat_map(|operation| &operation.lost).copied().collect()
+        lost
     }
 
     /// The board was asked about these: of what it does not know nobody does.

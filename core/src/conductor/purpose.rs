@@ -25,6 +25,8 @@ pub(super) enum Purpose {
     Reschedule(Token),
     /// Somebody waits for a task's outcome and may be late.
     Watch(Token),
+    /// Somebody waits for the outcome of a task that ended here and is another's: not refused, as nobody asked.
+    Follow(Token),
     /// Somebody wants to know; the answer is passed on.
     Query(Token),
     /// How tasks ended that are waited for.

@@ -18,6 +18,12 @@ impl Conductor {
         self.asks.ask(now, Request::Get(id), Purpose::Watch(reply), effects);
     }
 
+    /// Somebody waited for what was to be recorded, and another's result stands.
+    pub(super) fn follow(&mut self, now: Now, id: TaskId, reply: Token, effects: &mut Vec<Effect>) {
+        self.watchers.add(id, reply);
+        self.asks.ask(now, Request::Get(id), Purpose::Follow(reply), effects);
+    }
+
     pub(super) fn watched(
         &mut self,
         request: &Request,

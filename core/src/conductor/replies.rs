@@ -64,7 +64,9 @@ impl Conductor {
             (Purpose::Reschedule(reply), Answer::Rescheduled(answer)) => {
                 self.rescheduled_on_board(request, reply, answer, effects);
             }
-            (Purpose::Watch(reply), Answer::Task(view)) => self.watched(request, reply, view, effects),
+            (Purpose::Watch(reply) | Purpose::Follow(reply), Answer::Task(view)) => {
+                self.watched(request, reply, view, effects);
+            }
             (Purpose::Query(reply), answer) => effects.push(answered(reply, Ok(answer))),
             (Purpose::Outcomes, Answer::Outcomes(outcomes)) => self.outcomes(outcomes, effects),
             (Purpose::Left, Answer::Tasks { tasks, .. }) => self.drained(&tasks, effects),

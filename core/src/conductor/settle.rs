@@ -122,7 +122,7 @@ impl Conductor {
         self.outbox.stale += 1;
         self.came_back(now, &entry.live.task, effects);
         if let Some(watch) = entry.watch {
-            self.watch(now, entry.live.task.id, watch, effects);
+            self.follow(now, entry.live.task.id, watch, effects);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use taskyard_core::conductor::{CancelAnswer, Event, RescheduleResult};
 use taskyard_core::dispatch::{Cancel, End, Outcome, Reason, Return};
-use taskyard_core::store::{Settle, StoreError};
+use taskyard_core::store::{Settle, Status, StoreError};
 
 use crate::shared::{settings, yard};
 use crate::yard::{Yard, delayed, failure, only, success, task};

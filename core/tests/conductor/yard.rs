@@ -95,6 +95,13 @@ pub(crate) fn with_follow_ups(n: u64) -> Task {
     Task { extras: Some(Box::new(extras)), ..task(n) }
 }
 
+/// The only pool takes everything and knows one name.
+pub(crate) fn router() -> Router {
+    let mut router = Router::default();
+    router.bind(POOL, &["#".parse().unwrap()], Some(&["one".parse().unwrap()]));
+    router
+}
+
 pub(crate) fn success() -> End {
     End::Succeeded("null".into())
 }
@@ -111,11 +118,9 @@ impl Yard {
     }
 
     pub(crate) fn with(slots: usize, settings: Settings) -> Self {
-        let mut router = Router::default();
-        router.bind(POOL, &["#".parse().unwrap()], Some(&["one".parse().unwrap()]));
         let mut yard = Self {
             conductor: Conductor::new(settings, 1, Arc::new(LiveIndex::default())),
-            board: Board::new(board::Settings::default(), router),
+            board: Board::new(board::Settings::default(), router()),
             now: Now { mono: Instant64(0), wall: START },
             asks: VecDeque::new(),
             board_is_up: true,
@@ -132,6 +137,15 @@ impl Yard {
     pub(crate) fn tell(&mut self, event: Event) {
         let mut effects = Vec::new();
         self.conductor.handle(self.now, event, &mut effects);
+        self.end_turn(effects);
+    }
+
+    /// In one turn.
+    pub(crate) fn tell_all(&mut self, events: Vec<Event>) {
+        let mut effects = Vec::new();
+        for event in events {
+            self.conductor.handle(self.now, event, &mut effects);
+        }
         self.end_turn(effects);
     }
 
@@ -211,6 +225,22 @@ impl Yard {
             inside,
             batch: None,
         }));
+    }
+
+    /// In one turn, with nobody who waits.
+    pub(crate) fn submit_many(&mut self, tasks: impl IntoIterator<Item = Task>) {
+        let tasks = tasks.into_iter().map(Arc::new).collect();
+        let (reply, watch, inside, batch) = (SUBMIT, None, false, None);
+        self.tell(Event::Submit(Submission { tasks, reply, watch, inside, batch }));
+        self.answer(SUBMIT);
+    }
+
+    /// The first so many that are here end like this, in one turn.
+    pub(crate) fn end_first(&mut self, many: usize, end: &End) {
+        let dispatches = std::iter::from_fn(|| self.dispatches.pop_first()).take(many);
+        let ended = dispatches.map(|(_, dispatch)| Event::Ended(Ended { dispatch, end: end.clone() }));
+        let ended = ended.collect();
+        self.tell_all(ended);
     }
 
     /// Does not wait for the answer.
