@@ -72,7 +72,7 @@ impl StoreChoice {
             Place::Named(StoreUrl::Postgres(url)) => {
                 let usual = postgres::Options::new(url.parse()?);
                 let (schema, patience) = (self.schema.parse()?, self.lease / 3);
-                let options = postgres::Options { schema, patience, ..usual };
+                let options = postgres::Options { schema, durability: self.durability, patience, ..usual };
                 Ok(Box::new(Postgres::open(options, setup, move || bell.ring())?))
             }
             #[cfg(not(feature = "postgres"))]
