@@ -7,6 +7,7 @@ use taskyard_core::id::PoolId;
 use taskyard_core::store::{Answer, Claimed, RowState};
 use taskyard_core::task::{DueAt, Task};
 use taskyard_core::time::Timestamp;
+use tokio_postgres::types::ToSql;
 
 use super::ends::End;
 use super::fault::Fault;
@@ -131,15 +132,15 @@ impl Turn<'_> {
             return Ok(Vec::new());
         }
         let (number, looked, now, owner) = (up_to as i64, twice(up_to), self.now.wall.0, self.owner_number());
-        let rows = match before.map(|at| at.0) {
-            Some(before) => {
-                self.session.rows(PRELOAD, &[&lanes, &number, &looked, &now, &owner, &before]).await?
-            }
-            None => {
-                let claim = if state == RowState::Unjudged { CLAIM_UNJUDGED } else { CLAIM_READY };
-                self.session.rows(claim, &[&lanes, &number, &looked, &now, &owner]).await?
-            }
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&lanes, &number, &looked, &now, &owner];
+        let before = before.map(|at| at.0);
+        params.extend(before.as_ref().map(|before| before as &(dyn ToSql + Sync)));
+        let claim = match state {
+            RowState::Parked => PRELOAD,
+            RowState::Unjudged => CLAIM_UNJUDGED,
+            _ => CLAIM_READY,
         };
+        let rows = self.session.rows(claim, &params).await?;
         let mut rows = self.read_tasks(&rows).await?;
         rows.sort_unstable_by_key(|row| (before.map(|_| row.due), row.order()));
         Ok(rows)
