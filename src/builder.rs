@@ -12,7 +12,7 @@ use taskyard_actors::clock::{Clock, RealClock};
 use taskyard_actors::guardian::Guardian;
 use taskyard_actors::in_flight::InFlight;
 use taskyard_actors::shell::Surroundings;
-use taskyard_actors::store::Closing;
+use taskyard_actors::store::{Closing, Opened};
 use taskyard_actors::thread;
 use taskyard_actors::worker::Launcher;
 use taskyard_core::board::{self, Board};
@@ -66,6 +66,7 @@ pub struct Builder {
     retries: BTreeMap<String, Retry>,
     conductor: conductor::Settings,
     observed: bool,
+    max_dispatches: Option<u64>,
     store: StoreChoice,
     /// Left out: as usual for the store.
     board: Option<board::Settings>,
@@ -82,6 +83,7 @@ impl Default for Builder {
             retries: BTreeMap::new(),
             conductor: conductor::Settings::default(),
             observed: false,
+            max_dispatches: None,
             store: StoreChoice::default(),
             board: None,
             clock: Arc::new(RealClock::start()),
@@ -130,6 +132,13 @@ impl Builder {
     /// Says what happens to each task to whoever [observes](Yard::observe). It costs a little per task.
     pub fn observed(mut self) -> Self {
         self.observed = true;
+        self
+    }
+
+    /// Begins so many dispatches in all, then drains: exactly so many runs, or fewer if the yard ends before. A task that is
+    /// tried again is dispatched again.
+    pub fn max_dispatches(mut self, dispatches: u64) -> Self {
+        self.max_dispatches = Some(dispatches);
         self
     }
 
@@ -183,7 +192,8 @@ impl Builder {
 
     fn start_with(mut self, pools: Pools) -> Result<Yard, StartError> {
         self.conductor.observed |= self.observed;
-        self.conductor.shared = self.store.is_durable();
+        self.store.inform(&mut self.conductor);
+        self.conductor.max_dispatches = self.max_dispatches.or(self.conductor.max_dispatches);
         let guardian = Guardian::default();
         let surroundings = Surroundings {
             clock: self.clock,
@@ -193,6 +203,7 @@ impl Builder {
         let board = self.board.unwrap_or_else(|| self.store.usual_board());
         let setup = self.store.setup(pools.router(), board.clone(), &self.registry);
         let (store, closing) = self.store.open(&surroundings, setup)?.unzip();
+        let health = store.as_ref().map(Opened::health);
         let (live, desk) = (Arc::new(LiveIndex::default()), Arc::new(Desk::new(guardian.clone())));
         let conductor = Conductor::new(self.conductor, pools.0.len(), Arc::clone(&live));
         let (names, clock, edge) = (pools.names(), Arc::clone(&surroundings.clock), Arc::clone(&desk));
@@ -210,7 +221,8 @@ impl Builder {
             closing.into_iter().for_each(Closing::wait);
         };
         let conductor = thread::spawn(guardian.clone(), start, finally).map_err(StartError::Thread)?;
-        Ok(Yard::new(Inner { conductor, desk, guardian, live, clock, pools: names, registry: self.registry }))
+        let (pools, registry) = (names, self.registry);
+        Ok(Yard::new(Inner { conductor, desk, guardian, live, health, clock, pools, registry }))
     }
 }
 

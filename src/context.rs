@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use taskyard_core::TaskId;
 use taskyard_core::id::Epoch;
-use taskyard_core::live::Progress;
+use taskyard_core::live::{Live, Progress};
 use taskyard_core::names::Namespace;
 use taskyard_core::wire::Rejected;
 use taskyard_core::worker::CancelReason;
@@ -88,6 +88,22 @@ pub(crate) struct Pass {
     pub(crate) traceparent: Option<Box<str>>,
 }
 
+impl Pass {
+    /// What the handler of this dispatch is told.
+    pub(crate) fn of(live: &Live, timeout: Option<Duration>) -> Self {
+        let task = &live.task;
+        let traceparent = task.extras.as_ref().and_then(|extras| extras.traceparent.as_deref());
+        Self {
+            id: task.id,
+            epoch: live.epoch,
+            attempt: live.attempt,
+            namespace: task.lane.namespace.clone(),
+            timeout,
+            traceparent: traceparent.map(Into::into),
+        }
+    }
+}
+
 /// A handler's view of its task and the yard. Cheap to clone; may be sent to other threads.
 #[derive(Clone)]
 pub struct Context(Arc<Inner>);
@@ -161,8 +177,9 @@ impl Context {
         self.0.host.call(self.id(), command.into(), data).await
     }
 
-    /// Tells the task to end. The first reason stays.
-    pub(crate) fn cancel(&self, reason: CancelReason) {
+    /// Tells the task to end; for whoever runs the handler (see [`launcher`](crate::launcher)). The first reason stays. From
+    /// the handler itself it asks nobody for anything: to give in, it returns.
+    pub fn cancel(&self, reason: CancelReason) {
         self.0.cancel.tell(reason);
     }
 }

@@ -72,8 +72,9 @@ impl Desk {
         self.lock().count_down(token, refused);
     }
 
-    fn give_up(&self, token: Token) {
-        self.lock().waiting.remove(&token);
+    /// Whether somebody waited there, who does not any more.
+    pub(crate) fn give_up(&self, token: Token) -> bool {
+        self.lock().waiting.remove(&token).is_some()
     }
 
     /// Somebody waits until this is dropped, and does not wait any more then.

@@ -5,7 +5,8 @@
 //! actix, actix-web, or none), and is spoken to through its handle, which can be cloned and sent anywhere.
 //!
 //! - [`handler`]: what a kind of task is · [`context`] what it sees of the yard · [`registry`] those that a binary has
-//! - [`pool`]: who runs tasks, set up · [`process`] [`threads`] [`inline`] its kinds · [`worker`] what a worker process is
+//! - [`pool`]: who runs tasks, set up · [`process`] [`threads`] [`inline`] its kinds · [`launcher`] a kind of one's own ·
+//!   [`worker`] what a worker process is
 //! - [`builder`]: how a yard is set up · [`yard`] the handle
 //! - [`draft`]: a task being written · [`submit`] how it gets in · [`task_handle`] what follows it
 //! - [`service`]: a yard from a configuration, with its [`producers`] and its [`control`] commands
@@ -26,6 +27,7 @@ pub mod errors;
 pub mod handler;
 mod ids;
 pub mod inline;
+pub mod launcher;
 mod local;
 pub mod payload;
 pub mod pool;
@@ -42,6 +44,7 @@ pub mod task_handle;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod threads;
+mod watch;
 pub mod worker;
 pub mod yard;
 

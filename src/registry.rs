@@ -145,6 +145,11 @@ impl Registry {
         self.handlers.is_empty()
     }
 
+    /// Runs a task. See [`run`](Self::run).
+    pub fn run_task(&self, task: &Task, cx: Context) -> LocalBoxFuture<'static, WorkerEnd> {
+        self.run(task.name().as_str(), task.body.args(), task.body.kwargs(), cx)
+    }
+
     /// Runs a task. `args` and `kwargs` are JSON texts. It always ends: a panic, a result that can't be carried and a name
     /// that is not known are failures.
     pub fn run(

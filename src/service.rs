@@ -56,7 +56,8 @@ impl Service {
     ) -> Result<Self, ServiceError> {
         // First of all: another server's path is no reason to start any worker.
         let address = settings.socket.as_deref().map(Address::claim).transpose()?;
-        let builder = Yard::builder().registry(registry).conductor(settings.conductor).board(settings.board);
+        let builder = Yard::builder().registry(registry).conductor(settings.conductor);
+        let builder = builder.store(settings.store).board(settings.board);
         let builder = settings.pools.into_iter().fold(builder, Builder::pool);
         let yard = adapt(builder).start()?;
         let roster = Arc::new(Roster::default());

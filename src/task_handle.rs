@@ -13,7 +13,8 @@ use taskyard_core::store::{Filter, RowState};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::errors::{AskError, CancelError, NoOutcome, TaskFailed, YardDown};
-use crate::yard::{Yard, read_outcome};
+use crate::watch::Watch;
+use crate::yard::read_outcome;
 
 /// The end of a task of a batch.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +41,7 @@ pub struct Untyped;
 
 /// A task that was taken in, whose handler gives back an `O`.
 pub struct TaskHandle<O = Untyped> {
-    yard: Yard,
+    watch: Watch,
     accepted: Accepted,
     outcome: Waiting,
     output: PhantomData<fn() -> O>,
@@ -53,8 +54,8 @@ enum Waiting {
 }
 
 impl TaskHandle {
-    pub(crate) fn new(yard: Yard, accepted: Accepted, outcome: oneshot::Receiver<Answer>) -> Self {
-        Self { yard, accepted, outcome: Waiting::Still(outcome), output: PhantomData }
+    pub(crate) fn new(watch: Watch, accepted: Accepted, outcome: oneshot::Receiver<Answer>) -> Self {
+        Self { watch, accepted, outcome: Waiting::Still(outcome), output: PhantomData }
     }
 
     /// Waits until the task has ended for good, after all its attempts. Can be dropped and called again.
@@ -74,8 +75,8 @@ impl<O: DeserializeOwned> TaskHandle<O> {
 impl<O> TaskHandle<O> {
     /// The same task, whose value is read as a `P`.
     pub fn typed<P>(self) -> TaskHandle<P> {
-        let Self { yard, accepted, outcome, output: PhantomData } = self;
-        TaskHandle { yard, accepted, outcome, output: PhantomData }
+        let Self { watch, accepted, outcome, output: PhantomData } = self;
+        TaskHandle { watch, accepted, outcome, output: PhantomData }
     }
 
     /// The task's id.
@@ -93,8 +94,9 @@ impl<O> TaskHandle<O> {
         if let Waiting::Still(answer) = &mut self.outcome {
             let outcome = match answer.await {
                 Ok(answer) => read_outcome(answer),
-                Err(_) => Err(AskError::Down(self.yard.down()).into()),
+                Err(_) => Err(AskError::Down(self.watch.yard().down()).into()),
             };
+            self.watch.over();
             self.outcome = Waiting::Over(outcome);
         }
         match &self.outcome {
@@ -106,7 +108,7 @@ impl<O> TaskHandle<O> {
     /// Cancels the task; one that runs is told to end, and made to where its worker can be killed.
     pub async fn cancel(&self) -> Result<CancelAnswer, CancelError> {
         let filter = Filter { ids: vec![self.id()], ..Filter::default() };
-        let answers = self.yard.cancel(filter).await?;
+        let answers = self.watch.yard().cancel(filter).await?;
         Ok(answers.first().map_or(CancelAnswer::Absent, |(_, answer)| *answer))
     }
 }
@@ -131,7 +133,7 @@ fn read_value<O: DeserializeOwned>(outcome: Result<Outcome, NoOutcome>) -> Resul
 
 /// Tasks that were submitted together and taken in, whose handlers give back an `O`.
 pub struct BatchHandle<O = Untyped> {
-    yard: Yard,
+    watch: Watch,
     ids: Arc<[TaskId]>,
     left: usize,
     ended: mpsc::UnboundedReceiver<Vec<Ended>>,
@@ -141,13 +143,20 @@ pub struct BatchHandle<O = Untyped> {
 }
 
 impl BatchHandle {
-    pub(crate) fn new(yard: Yard, ids: Arc<[TaskId]>, ended: mpsc::UnboundedReceiver<Vec<Ended>>) -> Self {
+    pub(crate) fn new(
+        mut watch: Watch,
+        ids: Arc<[TaskId]>,
+        ended: mpsc::UnboundedReceiver<Vec<Ended>>,
+    ) -> Self {
         let left = ids.len();
-        Self { yard, ids, left, ended, ready: Vec::new(), output: PhantomData }
+        if left == 0 {
+            watch.over();
+        }
+        Self { watch, ids, left, ended, ready: Vec::new(), output: PhantomData }
     }
 
-    pub(crate) fn empty(yard: Yard) -> Self {
-        Self::new(yard, Arc::default(), mpsc::unbounded_channel().1)
+    pub(crate) fn empty(nobody: Watch) -> Self {
+        Self::new(nobody, Arc::default(), mpsc::unbounded_channel().1)
     }
 
     /// The next task that ends; `None` after the last one.
@@ -185,8 +194,8 @@ impl<O: DeserializeOwned> BatchHandle<O> {
 impl<O> BatchHandle<O> {
     /// The same tasks, whose values are read as a `P`.
     pub fn typed<P>(self) -> BatchHandle<P> {
-        let Self { yard, ids, left, ended, ready, output: PhantomData } = self;
-        BatchHandle { yard, ids, left, ended, ready, output: PhantomData }
+        let Self { watch, ids, left, ended, ready, output: PhantomData } = self;
+        BatchHandle { watch, ids, left, ended, ready, output: PhantomData }
     }
 
     /// The ids of those that were taken in, in the order of submission.
@@ -199,10 +208,13 @@ impl<O> BatchHandle<O> {
             return Ok(None);
         }
         while self.ready.is_empty() {
-            self.ready = self.ended.recv().await.ok_or_else(|| self.yard.down())?;
+            self.ready = self.ended.recv().await.ok_or_else(|| self.watch.yard().down())?;
             self.ready.reverse();
         }
         self.left -= 1;
+        if self.left == 0 {
+            self.watch.over();
+        }
         Ok(self.ready.pop())
     }
 
@@ -211,7 +223,7 @@ impl<O> BatchHandle<O> {
         if self.ids.is_empty() {
             return Ok(Vec::new());
         }
-        self.yard.cancel(Filter { ids: self.ids.to_vec(), ..Filter::default() }).await
+        self.watch.yard().cancel(Filter { ids: self.ids.to_vec(), ..Filter::default() }).await
     }
 }
 

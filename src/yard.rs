@@ -1,11 +1,14 @@
 //! The handle to a yard: puts questions to the Conductor and waits for its answers at the desk. It decides nothing.
 
+mod ending;
+
 use std::fmt;
 use std::sync::{Arc, Weak};
 
 use taskyard_actors::clock::Clock;
 use taskyard_actors::guardian::{Closed, Guardian};
 use taskyard_actors::inlet::Inlet;
+use taskyard_actors::store::{Health, StoreStatus};
 use taskyard_core::conductor::{
     Accepted, Answer, CancelAnswer, Event, Happened, RescheduleResult, Submission, SubmitRefusal, Totals,
 };
@@ -13,7 +16,7 @@ use taskyard_core::dispatch::Outcome;
 use taskyard_core::id::{PoolId, Token};
 use taskyard_core::live::{Live, LiveIndex, Stage};
 use taskyard_core::status::PoolStatus;
-use taskyard_core::store::{self, BatchId, Counts, Filter, Request, TaskView};
+use taskyard_core::store::{self, BatchId, Counts, Filter, OwnerId, Request, TaskView};
 use taskyard_core::task::{Due, Task};
 use taskyard_core::{Now, TaskId};
 use tokio::sync::broadcast;
@@ -23,12 +26,13 @@ use crate::desk::Desk;
 use crate::errors::{AskError, CancelError, NoOutcome, ScaleError, SubmitError, YardDown};
 use crate::registry::Registry;
 use crate::task_handle::{BatchHandle, TaskHandle};
+use crate::watch::{Watch, Watched};
 
 /// The handle to a running yard. Clones are handles to the same yard; they can be used from any thread and any runtime.
 ///
 /// When the last one is dropped the yard ends at once, without a drain. Task handles hold one too.
 #[derive(Clone)]
-pub struct Yard(Arc<Inner>);
+pub struct Yard(pub(crate) Arc<Inner>);
 
 /// A handle that does not keep the yard going.
 #[derive(Clone)]
@@ -52,6 +56,8 @@ pub(crate) struct Inner {
     pub(crate) desk: Arc<Desk>,
     pub(crate) guardian: Guardian,
     pub(crate) live: Arc<LiveIndex>,
+    /// Of the store, if it is one that can fail.
+    pub(crate) health: Option<Health>,
     pub(crate) clock: Arc<dyn Clock>,
     /// By [`PoolId`].
     pub(crate) pools: Vec<String>,
@@ -121,7 +127,8 @@ impl Yard {
         let answer = answers.pop().unwrap_or(Err(SubmitError { task, why: AskError::Confused.into() }));
         let accepted = answer?;
         patience.hand_over();
-        Ok(TaskHandle::new(self.clone(), accepted, outcome))
+        let watch = Watch::new(self.clone(), watch, Watched::One(accepted.id));
+        Ok(TaskHandle::new(watch, accepted, outcome))
     }
 
     /// Submits tasks together, which costs far less than one by one. Returns once they are committed to the board.
@@ -141,7 +148,8 @@ impl Yard {
             Ok(waiting) => waiting,
             Err(down) => {
                 let answers = refuse_all(tasks, &AskError::Down(down));
-                return Submitted { answers, batch: BatchHandle::empty(self.clone()) };
+                let nobody = Watch::new(self.clone(), Token::default(), Watched::Many(Arc::default()));
+                return Submitted { answers, batch: BatchHandle::empty(nobody) };
             }
         };
         let patience = self.0.desk.patience(watch);
@@ -149,7 +157,8 @@ impl Yard {
         patience.hand_over();
         let ids: Arc<[TaskId]> = answers.iter().flatten().map(|accepted| accepted.id).collect();
         self.0.desk.expect_fewer(watch, answers.len() - ids.len());
-        Submitted { answers, batch: BatchHandle::new(self.clone(), ids, ended) }
+        let watch = Watch::new(self.clone(), watch, Watched::Many(Arc::clone(&ids)));
+        Submitted { answers, batch: BatchHandle::new(watch, ids, ended) }
     }
 
     /// Submits tasks whose outcomes the submitter does not wait for.
@@ -162,9 +171,15 @@ impl Yard {
         self.enter(tasks, Entry { inside: true, ..Entry::default() }).await
     }
 
-    /// Waits until the task has ended for good and says how, if anybody knows it.
+    /// Waits until the task has ended for good and says how, if anybody knows it. On a board that outlives the yard that
+    /// may be a task of another process, or of a yard that was here before.
     pub async fn outcome(&self, id: TaskId) -> Result<Outcome, NoOutcome> {
-        read_outcome(self.ask(|reply| Event::Watch { id, reply }).await?)
+        let (reply, answer) = self.0.desk.await_one().map_err(AskError::from)?;
+        let mut watch = Watch::new(self.clone(), reply, Watched::One(id));
+        self.0.conductor.put([Event::Watch { id, reply }]);
+        let answer = answer.await.map_err(|_| AskError::from(self.down()))?;
+        watch.over();
+        read_outcome(answer)
     }
 
     /// Cancels all tasks that the filter picks; the answers say what became of each. A running task is told to end.
@@ -183,7 +198,7 @@ impl Yard {
         }
     }
 
-    /// One task as the board has it, if it is known.
+    /// One task as the board has it, if it is known, with the log of its passes from the first one that went wrong.
     pub async fn get(&self, id: TaskId) -> Result<Option<TaskView>, AskError> {
         match self.query(Request::Get(id)).await? {
             store::Answer::Task(task) => Ok(task.map(|task| *task)),
@@ -191,11 +206,31 @@ impl Yard {
         }
     }
 
-    /// Unfinished tasks in order of arrival: at most `limit` that the filter picks, after the sequence `after` (0: from
-    /// the first; then the last one seen).
-    pub async fn list(&self, filter: Filter, after: u64, limit: usize) -> Result<Vec<TaskView>, AskError> {
+    /// Unfinished tasks in order of arrival: at most `limit` that the filter picks, after the sequence `after` (0: from the
+    /// first). With them comes where to go on, if there may be more: a board looks at a bounded number of tasks for one
+    /// answer, so a page may be short, or empty, and not the last one.
+    ///
+    /// ```
+    /// # use taskyard::{AskError, Yard, core::store::Filter};
+    /// # async fn example(yard: &Yard) -> Result<(), AskError> {
+    /// let filter = Filter { namespace: "mail.#".parse().ok(), ..Filter::default() };
+    /// let mut next = Some(0);
+    /// while let Some(after) = next {
+    ///     let (tasks, more) = yard.list(filter.clone(), after, 100).await?;
+    ///     tasks.iter().for_each(|task| println!("{} {:?}", task.id, task.state));
+    ///     next = more;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn list(
+        &self,
+        filter: Filter,
+        after: u64,
+        limit: usize,
+    ) -> Result<(Vec<TaskView>, Option<u64>), AskError> {
         match self.query(Request::List { filter, after, limit }).await? {
-            store::Answer::Tasks { tasks, .. } => Ok(tasks),
+            store::Answer::Tasks { tasks, more } => Ok((tasks, more)),
             _ => Err(AskError::Confused),
         }
     }
@@ -238,6 +273,13 @@ impl Yard {
         self.0.clock.now()
     }
 
+    /// How the store is: a yard without one is not ready for new tasks. Enters no mailbox, so it answers whatever happens.
+    pub fn store_status(&self) -> StoreStatus {
+        // Memory does not fail, and has one owner, who need not register.
+        let memory = || StoreStatus { owner: Some(OwnerId::SOLE), ..StoreStatus::default() };
+        self.0.health.as_ref().map_or_else(memory, Health::look)
+    }
+
     /// How many tasks are in the yard, by stage. Enters no mailbox; looks at each.
     pub fn stages(&self) -> Stages {
         let mut stages = Stages::default();
@@ -265,20 +307,6 @@ impl Yard {
         running
     }
 
-    /// Takes nothing new, lets what runs finish within the pools' `drain_grace`, gives back the rest, and ends the yard.
-    /// Returns the tasks that remain on the board; a memory board loses them. Dropping the future does not stop the drain.
-    pub async fn drain(&self) -> Result<Vec<TaskId>, AskError> {
-        match self.ask(|reply| Event::Drain { reply }).await? {
-            Answer::Drained { left } => Ok(left),
-            _ => Err(AskError::Confused),
-        }
-    }
-
-    /// A drain that is under way does not wait for what runs any more.
-    pub fn force(&self) {
-        self.0.conductor.put([Event::Force]);
-    }
-
     /// Gives a pool other bounds on its number of workers.
     pub fn scale(&self, pool: &str, min: u32, max: u32) -> Result<(), ScaleError> {
         check_bounds(min, max)?;
@@ -298,11 +326,6 @@ impl Yard {
     /// observer that falls some thousand behind misses the oldest, and is told how many. The news end with the yard.
     pub fn observe(&self) -> broadcast::Receiver<Happened> {
         self.0.desk.observe()
-    }
-
-    /// Resolves once the yard has ended and its thread has let go of everything; says why.
-    pub async fn closed(&self) -> Closed {
-        self.0.guardian.closed().await
     }
 
     pub(crate) fn registry(&self) -> &Registry {
@@ -375,6 +398,7 @@ pub(crate) fn read_outcome(answer: Answer) -> Result<Outcome, NoOutcome> {
     match answer {
         Answer::Outcome(_, outcome) => Ok(outcome),
         Answer::Unknown(id) => Err(NoOutcome::Unknown(id)),
+        Answer::Board(answer) => Err(answer.err().map_or(AskError::Confused, AskError::Store).into()),
         _ => Err(AskError::Confused.into()),
     }
 }

@@ -73,6 +73,10 @@ fn seconds(span: Duration) -> String {
     format!("{} s", span.as_secs())
 }
 
+fn hours(span: Duration) -> String {
+    format!("{} h", span.as_secs() / 3_600)
+}
+
 const CONFIGURATION: &str = "docs/configuration.md";
 
 #[test]
@@ -81,6 +85,7 @@ fn every_key_of_the_configuration_has_its_row() {
     for (name, heading) in [
         ("Config", "## The file"),
         ("Yard", "### `[yard]`"),
+        ("Store", "### `[store]`"),
         ("Pool", "### `[pools.NAME]`"),
         ("Retry", "#### `[pools.NAME.retry]`"),
         ("Backoff", "#### `[pools.NAME.retry.backoff]`"),
@@ -97,13 +102,23 @@ fn every_default_of_the_configuration_is_as_documented() {
     let yard = rows(&document, "### `[yard]`");
     for (key, value) in [
         ("live_max", defaults::LIVE_MAX.to_string()),
-        ("board_max", defaults::BOARD_MAX.to_string()),
+        ("board_max", format!("{} in memory, {} on disk", defaults::BOARD_MAX, defaults::BOARD_MAX_ON_DISK)),
         ("near_max", defaults::NEAR_MAX.to_string()),
         ("horizon", seconds(defaults::HORIZON)),
         ("aging", seconds(defaults::AGING)),
         ("drain_grace", seconds(defaults::DRAIN_GRACE)),
     ] {
         assert_eq!(last_cell(&yard, key), value, "yard.{key}");
+    }
+    let store = rows(&document, "### `[store]`");
+    for (key, value) in [
+        ("lease", seconds(defaults::LEASE)),
+        ("result_ttl", hours(defaults::RESULT_TTL)),
+        ("result_max", format!("{} bytes", defaults::RESULT_MAX)),
+        ("history", hours(defaults::HISTORY_FOR)),
+        ("history_max", defaults::HISTORY_MAX.to_string()),
+    ] {
+        assert_eq!(last_cell(&store, key), value, "store.{key}");
     }
     let (pool, machine) = (rows(&document, "### `[pools.NAME]`"), pool::Settings::default());
     for (key, value) in [
@@ -117,6 +132,9 @@ fn every_default_of_the_configuration_is_as_documented() {
         ("spare", machine.spare.to_string()),
         ("max_attempts", Retry::default().max_attempts.to_string()),
         ("max_stuck", machine.max_stuck.to_string()),
+        ("ready_within", seconds(machine.ready_within)),
+        ("restart_intensity", machine.restart_intensity.to_string()),
+        ("restart_period", seconds(machine.restart_period)),
     ] {
         assert_eq!(last_cell(&pool, key), value, "pools.NAME.{key}");
     }

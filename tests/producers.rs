@@ -62,7 +62,7 @@ async fn a_producer_waits_for_room_and_each_task_runs_once() {
     let narrow = board::Settings { board_max: 1, ..board::Settings::default() };
     let yard = Yard::builder().pool(pool(&toys)).board(narrow).start().expect("starts");
     let intake = Intake::new(yard.clone(), roster.enter(Kind::File, "many"));
-    let taken = soon(intake.submit((0..20).map(|_| Arc::new(task())).collect())).await;
+    let taken = soon(intake.submit((0..20).map(|_| Arc::new(task())).collect(), None)).await;
     assert!(taken.answers.iter().all(Result::is_ok));
     let mut ended = 0;
     for batch in taken.batches {

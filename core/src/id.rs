@@ -20,6 +20,24 @@ impl TaskId {
         hasher.finalize_xof().fill(&mut bytes);
         Self(uuid::Builder::from_custom_bytes(bytes).into_uuid().as_u128())
     }
+
+    /// The id of what is posted when this task's pass `epoch` ended it: its callback or errback of this place.
+    pub fn follow_up(self, kind: FollowUp, epoch: Epoch, index: usize) -> Self {
+        let kind = match kind {
+            FollowUp::Callback => "callback",
+            FollowUp::Errback => "errback",
+        };
+        self.derived(format!("{kind} {epoch} {index}").as_bytes())
+    }
+}
+
+/// What follows a task's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FollowUp {
+    /// After a success.
+    Callback,
+    /// After the trash.
+    Errback,
 }
 
 impl fmt::Display for TaskId {

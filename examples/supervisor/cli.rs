@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Parser;
-use taskyard::config::{Handlers, Settings};
+use taskyard::config::{Config, ConfigError, Handlers, Settings};
 use taskyard::producers::file::Source;
+use taskyard::store::{BadStoreUrl, StoreUrl};
 
 /// What holds without `--config`.
 const BUILT_IN: &str = include_str!("../supervisor.toml");
+/// Where tasks are kept if nothing is said.
+const STORE: &str = "sqlite:taskyard.db";
 
 /// Runs tasks in supervised worker processes: from a socket until a signal, or those of a file.
 ///
@@ -23,6 +26,9 @@ pub(crate) struct Cli {
     /// Where the socket is [as configured, else taskyard.sock in `$XDG_RUNTIME_DIR`, or `/tmp/taskyard-UID.sock`]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
+    /// Where tasks are kept: `memory`, `sqlite:PATH` or `postgres://…` [as configured, else sqlite:taskyard.db]
+    #[arg(long, value_name = "STORE", value_parser = store_url)]
+    store: Option<String>,
     /// Runs the tasks of a file of JSON lines (`-`: standard input), prints a summary and ends
     #[arg(long, value_name = "FILE", conflicts_with = "ctl")]
     tasks: Option<PathBuf>,
@@ -41,15 +47,22 @@ impl Cli {
         Some(if path.as_os_str() == "-" { Source::Stdin } else { Source::File(path) })
     }
 
+    fn parse(&self, text: &str) -> Result<Settings, ConfigError> {
+        let mut config = Config::parse(text)?;
+        let url = self.store.clone().or(config.store.url);
+        config.store.url = Some(url.unwrap_or_else(|| STORE.into()));
+        config.check(Handlers::Own)
+    }
+
     /// The settings.
     pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
         let mut settings = match &self.config {
             Some(path) => {
                 let name = || path.display().to_string();
                 let text = std::fs::read_to_string(path).with_context(name)?;
-                Settings::parse(&text, Handlers::Own).with_context(name)?
+                self.parse(&text).with_context(name)?
             }
-            None => Settings::parse(BUILT_IN, Handlers::Own).context("the built-in configuration")?,
+            None => self.parse(BUILT_IN).context("the built-in configuration")?,
         };
         if self.tasks.is_some() {
             // Only what the file says is run, and what nobody can run fails.
@@ -63,6 +76,11 @@ impl Cli {
         }
         Ok(settings)
     }
+}
+
+/// Refuses what names no store. As it is read again, it stays as it was typed: shown, a URL has lost its password.
+fn store_url(text: &str) -> Result<String, BadStoreUrl> {
+    text.parse::<StoreUrl>().map(|_| text.to_owned())
 }
 
 fn default_socket() -> PathBuf {

@@ -13,6 +13,7 @@ use taskyard::handler::{HandlerError, TaskDefaults, TaskHandler};
 use taskyard::registry::{Registry, RegistryError};
 
 use crate::command::Command;
+use crate::journal::Journal;
 
 /// All of them.
 pub(crate) fn registry() -> Result<Registry, RegistryError> {
@@ -24,7 +25,8 @@ pub(crate) fn registry() -> Result<Registry, RegistryError> {
         .register::<Echo>()?
         .register::<Flaky>()?
         .register::<Fail>()?
-        .register::<Crash>()
+        .register::<Crash>()?
+        .register::<Journal>()
 }
 
 /// Tasks that go to this namespace unless they say another.

@@ -1,18 +1,26 @@
 //! The live line on a terminal: what is going on, and how far it is once the number of tasks is known. Elsewhere nothing.
 
 use std::io::{IsTerminal as _, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::Value;
 use taskyard::Yard;
 use tracing_subscriber::fmt::MakeWriter;
+
+use crate::progress::Progress;
 
 /// How often it is drawn.
 const FRAME: Duration = Duration::from_millis(200);
 
 /// The line. Clones are the same line.
 #[derive(Clone)]
-pub(crate) struct Live(ProgressBar);
+pub(crate) struct Live {
+    bar: ProgressBar,
+    /// What is worth knowing beside the numbers.
+    note: Arc<Mutex<Option<String>>>,
+}
 
 impl Live {
     /// A line on standard error, if that is a terminal.
@@ -24,56 +32,81 @@ impl Live {
         };
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(style("{spinner} {wide_msg}"));
-        Self(bar)
+        Self { bar, note: Arc::default() }
     }
 
-    /// Shows what goes on in the yard, until this is dropped. With a total, how far it is.
-    pub(crate) async fn follow(&self, yard: &Yard, total: impl Fn() -> Option<u64>) {
-        if self.0.is_hidden() {
+    /// What is worth knowing now, if anything is.
+    pub(crate) fn note(&self, note: Option<String>) {
+        *self.note.lock().unwrap_or_else(PoisonError::into_inner) = note;
+    }
+
+    /// Shows what goes on in the yard, until this is dropped; of a run, how far it is.
+    pub(crate) async fn follow(&self, yard: &Yard, run: Option<Arc<Progress>>) {
+        if self.bar.is_hidden() {
             return std::future::pending().await;
         }
         let mut frames = tokio::time::interval(FRAME);
-        let mut before = (Instant::now(), 0);
-        let mut rate = 0.0;
+        let mut speed = Speed { at: Instant::now(), done: 0, rate: 0.0 };
         loop {
             frames.tick().await;
             let (Ok(counts), Ok(totals)) = (yard.counts().await, yard.totals().await) else {
                 return std::future::pending().await;
             };
-            let (now, done) = (Instant::now(), totals.sum());
-            let span = now.duration_since(before.0).as_secs_f64();
-            if span > 0.0 {
-                // Smoothed over a second or so, to be readable.
-                rate += ((done - before.1) as f64 / span - rate) * 0.3;
-            }
-            before = (now, done);
-            self.draw(&taskyard::control::show::tasks(&counts, yard.stages()), done, rate, total());
+            let done = run.as_ref().map_or(totals.sum(), |run| run.done());
+            let rate = speed.passed(done);
+            let now = going_on(&taskyard::control::show::tasks(&counts, yard.stages()));
+            self.draw(&now, done, rate, run.as_ref().and_then(|run| run.total()));
         }
     }
 
-    fn draw(&self, tasks: &serde_json::Value, done: u64, rate: f64, total: Option<u64>) {
-        let now = format!(
-            "running {} · queued {} · blocked {} · delayed {}",
-            tasks["running"], tasks["queued"], tasks["blocked"], tasks["delayed"],
-        );
+    fn draw(&self, now: &str, done: u64, rate: f64, total: Option<u64>) {
+        let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let now = note.map_or_else(|| now.to_owned(), |note| format!("{note} · {now}"));
         match total {
             Some(total) => {
-                if self.0.length() != Some(total) {
-                    self.0.set_style(style("{spinner} {bar:20} {pos}/{len} · {wide_msg}"));
-                    self.0.set_length(total);
+                if self.bar.length() != Some(total) {
+                    self.bar.set_style(style("{spinner} {bar:20} {pos}/{len} · {wide_msg}"));
+                    self.bar.set_length(total);
                 }
-                // Callbacks are done too, but are not on the list.
-                self.0.set_position(done.min(total));
-                self.0.set_message(format!("{now} · {rate:.0}/s"));
+                self.bar.set_position(done);
+                self.bar.set_message(format!("{now} · {rate:.0}/s"));
             }
-            None => self.0.set_message(format!("{now} · {done} done · {rate:.0}/s")),
+            None => self.bar.set_message(format!("{now} · {done} done · {rate:.0}/s")),
         }
-        self.0.tick();
+        self.bar.tick();
     }
 
     /// Takes the line away.
     pub(crate) fn clear(&self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
+    }
+}
+
+fn going_on(tasks: &Value) -> String {
+    format!(
+        "running {} · queued {} · blocked {} · delayed {}",
+        tasks["running"], tasks["queued"], tasks["blocked"], tasks["delayed"],
+    )
+}
+
+/// How many tasks a second end.
+struct Speed {
+    at: Instant,
+    done: u64,
+    rate: f64,
+}
+
+impl Speed {
+    /// So many have ended by now.
+    fn passed(&mut self, done: u64) -> f64 {
+        let now = Instant::now();
+        let span = now.duration_since(self.at).as_secs_f64();
+        if span > 0.0 {
+            // Smoothed over a second or so, to be readable.
+            self.rate += (done.saturating_sub(self.done) as f64 / span - self.rate) * 0.3;
+        }
+        (self.at, self.done) = (now, done);
+        self.rate
     }
 }
 
@@ -84,7 +117,7 @@ fn style(template: &str) -> ProgressStyle {
 /// Log lines go above the line.
 impl Write for Live {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.suspend(|| std::io::stderr().write(bytes))
+        self.bar.suspend(|| std::io::stderr().write(bytes))
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

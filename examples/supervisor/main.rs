@@ -12,9 +12,13 @@ mod command;
 mod ctl;
 mod drain;
 mod fault;
+mod follow_ups;
 mod handlers;
+mod journal;
 mod live;
 mod news;
+mod predecessors;
+mod progress;
 mod serve;
 mod summary;
 mod tasks;
@@ -33,6 +37,7 @@ use taskyard::worker::run_if_worker;
 use cli::Cli;
 use drain::Signals;
 use live::Live;
+use tasks::Batch;
 
 /// A task is made by one thread and freed by another: an allocator that is made for that is worth a fifth of the speed.
 #[global_allocator]
@@ -84,6 +89,7 @@ fn run(cli: &Cli, registry: Registry) -> anyhow::Result<Exit> {
         if let Some(words) = &cli.ctl {
             return Ok(ctl::ask(&settings.socket.unwrap_or_default(), words).await);
         }
+        let durable = settings.store.is_durable();
         let live = Live::new();
         let log_level = news::log_to(&live);
         let signals = Signals::catch()?;
@@ -92,8 +98,11 @@ fn run(cli: &Cli, registry: Registry) -> anyhow::Result<Exit> {
         let service = service.context("it does not start")?;
         service.on_log_level(log_level);
         news::follow(service.yard());
+        if durable {
+            tokio::spawn(predecessors::follow(service.yard().clone(), live.clone()));
+        }
         let exit = match cli.source() {
-            Some(source) => tasks::run(service, signals, source, &live).await?,
+            Some(source) => tasks::run(service, signals, Batch { source, durable }, &live).await?,
             None => serve::run(service, signals, &live).await,
         };
         live.clear();

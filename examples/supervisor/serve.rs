@@ -12,7 +12,7 @@ pub(crate) async fn run(mut service: Service, mut signals: Signals, live: &Live)
         tracing::info!(kind = ?producer.kind, "taking tasks from {}", producer.name);
     }
     let yard = service.yard().clone();
-    let going_on = live.follow(&yard, || None);
+    let going_on = live.follow(&yard, None);
     tokio::select! {
         signal = signals.next() => tracing::info!("{signal}: draining"),
         () = service.shutdown_asked() => tracing::info!("a shutdown was asked for: draining"),

@@ -20,6 +20,7 @@ const REASON_MAX: usize = 120;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum How {
     Succeeded,
+    DoneBefore,
     Failed,
     TimedOut,
     Lost,
@@ -34,8 +35,9 @@ pub(crate) enum How {
 }
 
 /// All of them: what they are called, whether they are always shown, and whether they are failures.
-const ALL: [(How, &str, bool, bool); 12] = [
+const ALL: [(How, &str, bool, bool); 13] = [
     (How::Succeeded, "succeeded", true, false),
+    (How::DoneBefore, "done before", false, false),
     (How::Failed, "failed", true, true),
     (How::TimedOut, "timed out", true, true),
     (How::Lost, "lost", true, true),
@@ -114,6 +116,11 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
+    /// How many ended so.
+    pub(crate) fn counted(&self, how: How) -> u64 {
+        self.counts.get(&how).copied().unwrap_or_default()
+    }
+
     /// One more ended so, and there is no more to say.
     pub(crate) fn count(&mut self, how: How) {
         *self.counts.entry(how).or_default() += 1;
@@ -153,7 +160,7 @@ impl Summary {
         let mut table = table();
         table.set_header(["outcome", "tasks"]);
         for (how, name, always, _) in ALL {
-            let count = self.counts.get(&how).copied().unwrap_or_default();
+            let count = self.counted(how);
             if always || count > 0 {
                 table.add_row([name.to_owned(), count.to_string()]);
             }
@@ -169,7 +176,7 @@ impl fmt::Display for Summary {
         if !self.problems.is_empty() {
             writeln!(f, "{}\n", self.problems())?;
         }
-        let succeeded = self.counts.get(&How::Succeeded).copied().unwrap_or_default();
+        let succeeded = self.counted(How::Succeeded) + self.counted(How::DoneBefore);
         let unsuccessful = self.counts.values().sum::<u64>() - succeeded;
         let hidden = unsuccessful - self.problems.len() as u64;
         if hidden > 0 {

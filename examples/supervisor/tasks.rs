@@ -1,8 +1,11 @@
-//! Runs the tasks of a file of JSON lines, all of them to their end, and prints a summary.
+//! Runs the tasks of a file of JSON lines, all of them to their end, and prints a summary. What else the board holds runs
+//! beside them, and does not count.
 
 use std::time::Duration;
 
 use taskyard::core::store::Filter;
+use taskyard::producers::ProducerError;
+use taskyard::producers::batch::Run;
 use taskyard::producers::file::{JsonLines, Source};
 use taskyard::service::Service;
 use taskyard::{AskError, Closed, Yard};
@@ -16,8 +19,17 @@ use crate::tracker::Tracker;
 
 /// How many reports of the reader may wait.
 const NEWS: usize = 16;
-/// How often it is looked for what ends unseen: tasks that no worker turned out to know, and callbacks.
+/// How often it is looked for what ends unseen: tasks that no worker turned out to know, and what handlers submitted.
 const LOOK: Duration = Duration::from_millis(100);
+/// How many are cancelled together.
+const CANCELLED_AT_ONCE: usize = 1_000;
+
+/// What is run.
+pub(crate) struct Batch {
+    pub(crate) source: Source,
+    /// Whether the board outlives the program.
+    pub(crate) durable: bool,
+}
 
 /// Why the run is over.
 enum Over {
@@ -31,17 +43,17 @@ enum Over {
 pub(crate) async fn run(
     mut service: Service,
     mut signals: Signals,
-    source: Source,
+    batch: Batch,
     live: &Live,
 ) -> anyhow::Result<Exit> {
     let yard = service.yard().clone();
     let mut tracker = Tracker::new(yard.clone());
-    let total = tracker.total();
+    let progress = tracker.progress();
     let over = tokio::select! {
-        over = work(&service, source, &mut tracker) => over?,
+        over = work(&service, &batch, &mut tracker) => over?,
         signal = signals.next() => Over::Signal(signal),
         why = yard.closed() => Over::Closed(why),
-        () = live.follow(&yard, move || total.get().copied()) => Over::Done,
+        () = live.follow(&yard, Some(progress)) => Over::Done,
     };
     let exit = match &over {
         Over::Done => Exit::Success,
@@ -59,26 +71,38 @@ pub(crate) async fn run(
     let drained = if exit == Exit::Fault { Exit::Fault } else { drain(&mut service, &mut signals).await };
     tracker.follow_to_the_end().await;
     live.clear();
-    let summary = tracker.into_summary();
+    let summary = tracker.into_summary(why_not_run(&batch));
     println!("{summary}");
     Ok(worst([exit, drained, verdict(&summary)]))
 }
 
-async fn work(service: &Service, source: Source, tracker: &mut Tracker) -> Result<Over, AskError> {
+async fn work(service: &Service, batch: &Batch, tracker: &mut Tracker) -> Result<Over, AskError> {
+    let yard = service.yard();
+    let run = match Run::open(yard, &batch.source).await {
+        Ok(run) => run,
+        Err(ProducerError::Ask(error)) => return Err(error),
+        Err(error) => return Ok(Over::Unreadable(error.to_string())),
+    };
+    announce(&run);
     let (news, mut told) = mpsc::channel(NEWS);
-    let reading = service.pull_once(JsonLines::new(source, news));
+    let reading = service.pull_once(JsonLines::new(batch.source.clone(), news).of_run(run));
     tokio::pin!(reading);
     let mut read = None;
     let mut look = tokio::time::interval(LOOK);
+    let mut before = Some(run).filter(Run::is_resumed);
     loop {
         tokio::select! {
             end = &mut reading, if read.is_none() => read = Some(end),
             Some(news) = told.recv() => tracker.hear(news),
-            Some(ended) = tracker.next(), if tracker.is_following() => tracker.take_in(ended),
+            Some(next) = tracker.next(), if tracker.is_following() => tracker.take_in(next),
             _ = look.tick(), if read.is_some() && told.is_empty() => {
-                tracker.all_read();
-                give_up_unroutable(service.yard(), tracker).await?;
-                if !tracker.is_following() && is_empty(service.yard()).await? {
+                tracker.progress().all_read();
+                if let Some((done, lines)) = before.and_then(|_| tracker.done_before()) {
+                    tracing::info!("run {} of this file: {done} of {lines} done before", run.number());
+                    before = None;
+                }
+                give_up_unroutable(yard, tracker).await?;
+                if !tracker.is_following() && (batch.durable || is_empty(yard).await?) {
                     return Ok(match read {
                         Some(Err(error)) => Over::Unreadable(error.to_string()),
                         _ => Over::Done,
@@ -89,25 +113,43 @@ async fn work(service: &Service, source: Source, tracker: &mut Tracker) -> Resul
     }
 }
 
-/// Whether all is done, callbacks and what handlers submitted included.
+fn announce(run: &Run) {
+    let number = run.number();
+    if run.is_resumed() {
+        tracing::info!("resuming run {number} of this file, which was not finished");
+    } else if number > 1 {
+        tracing::info!("this file was run to its end before: run {number} begins");
+    }
+}
+
+/// Whether all is done, what handlers submitted included: a board in memory would lose it.
 async fn is_empty(yard: &Yard) -> Result<bool, AskError> {
     let counts = yard.counts().await?;
     Ok(counts.parked + counts.behind + counts.unjudged + counts.ready + counts.claimed == 0)
 }
 
-/// Most unroutable tasks are refused at once. What a pool might have run that did not know its names yet is found later.
+/// Most unroutable tasks are refused at once. What a pool might have run that did not know its names yet is found later, and
+/// what was posted when there were other pools.
 async fn give_up_unroutable(yard: &Yard, tracker: &mut Tracker) -> Result<(), AskError> {
-    let learned = yard.pools().await?.iter().all(|(_, pool)| pool.learned);
-    if !learned || yard.counts().await?.unroutable == 0 {
+    if !yard.pools().await?.iter().all(|(_, pool)| pool.learned) {
         return Ok(());
     }
-    let all = yard.list(Filter { all: true, ..Filter::default() }, 0, usize::MAX).await?;
-    let ids: Vec<_> = all.into_iter().filter(|view| view.unroutable).map(|view| view.id).collect();
-    tracker.unroutable(&ids);
-    if !ids.is_empty() {
-        drop(yard.cancel(Filter { ids, ..Filter::default() }).await);
+    for task in tracker.new_lanes() {
+        if yard.get(task).await?.is_some_and(|view| view.unroutable) {
+            for ids in tracker.unroutable(task).chunks(CANCELLED_AT_ONCE) {
+                drop(yard.cancel(Filter::ids(ids.iter().copied())).await);
+            }
+        }
     }
     Ok(())
+}
+
+fn why_not_run(batch: &Batch) -> &'static str {
+    match (&batch.source, batch.durable) {
+        (_, false) => "the supervisor ended first",
+        (Source::File(_), true) => "it stays on the board: run the file again to go on",
+        (Source::Stdin, true) => "it stays on the board",
+    }
 }
 
 fn verdict(summary: &Summary) -> Exit {

@@ -4,6 +4,7 @@ mod error;
 mod pools;
 pub mod raw;
 mod schedules;
+mod store;
 mod values;
 
 #[cfg(test)]
@@ -19,12 +20,16 @@ pub use raw::{Config, Kind};
 pub use schedules::{ScheduleSettings, When};
 pub use values::{Size, Span};
 
+use crate::store::StoreChoice;
+
 /// A checked configuration.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// For the Conductor, with the retries of each pool.
     pub conductor: conductor::Settings,
-    /// For the memory board.
+    /// Where tasks are kept.
+    pub store: StoreChoice,
+    /// For the board.
     pub board: board::Settings,
     /// The pools; the place of each is its [`PoolId`](taskyard_core::id::PoolId). At least one.
     pub pools: Vec<PoolSettings>,
@@ -60,9 +65,11 @@ impl Config {
         let yard = &self.yard;
         let drain_grace = yard.drain_grace.map_or(defaults::DRAIN_GRACE, |span| span.0);
         let pools = pools::check(self.pools, handlers, drain_grace)?;
+        let store = store::check(self.store)?;
         Ok(Settings {
             conductor: conductor(yard, &pools)?,
-            board: board(yard)?,
+            board: board(yard, store.usual_board())?,
+            store,
             pools,
             socket: self.socket.map(|socket| socket.path),
             schedules: schedules::check(self.schedules)?,
@@ -89,8 +96,7 @@ fn conductor(yard: &raw::Yard, pools: &[PoolSettings]) -> Result<conductor::Sett
     })
 }
 
-fn board(yard: &raw::Yard) -> Result<board::Settings, ConfigError> {
-    let default = board::Settings::default();
+fn board(yard: &raw::Yard, default: board::Settings) -> Result<board::Settings, ConfigError> {
     Ok(board::Settings {
         board_max: at_least_one("yard.board_max", yard.board_max)?.unwrap_or(default.board_max),
         aging: yard.aging.map_or(default.aging, |span| span.0),

@@ -12,6 +12,7 @@ use taskyard_core::{defaults, pool};
 
 use super::error::ConfigError;
 use super::raw::{self, Kind};
+use super::values::Span;
 use super::{Handlers, at_least_one};
 
 /// How many workers a pool may have.
@@ -179,10 +180,6 @@ impl Path {
         if min > max {
             return Err(self.refuse("min", format!("{min} is more than {}.max ({max})", self.0)));
         }
-        let timeout = raw.timeout.map(|span| span.0);
-        if timeout.is_some_and(|span| span.is_zero()) {
-            return Err(self.refuse("timeout", "must be more than 0; leave it out for none"));
-        }
         Ok(pool::Settings {
             min,
             max,
@@ -193,7 +190,7 @@ impl Path {
             max_stuck: raw.max_stuck.unwrap_or(default.max_stuck),
             idle_for: raw.idle_for.map_or(defaults::IDLE_FOR, |span| span.0),
             spare: raw.spare.unwrap_or(default.spare),
-            timeout,
+            timeout: self.above_zero("timeout", raw.timeout)?,
             grace: raw.grace.map_or(defaults::GRACE, |span| span.0),
             kill_after: raw.kill_after.map_or(defaults::KILL_AFTER, |span| span.0),
             drain_grace,
@@ -201,6 +198,10 @@ impl Path {
             max_tasks: at_least_one(&format!("{}.max_tasks", self.0), raw.max_tasks)?,
             memory_limit: raw.memory_limit.map(|size| size.0),
             send_ahead: raw.ahead.unwrap_or(default.send_ahead),
+            ready_within: self.above_zero("ready_within", raw.ready_within)?.unwrap_or(default.ready_within),
+            restart_intensity: at_least_one(&format!("{}.restart_intensity", self.0), raw.restart_intensity)?
+                .unwrap_or(default.restart_intensity),
+            restart_period: raw.restart_period.map_or(default.restart_period, |span| span.0),
             ..default
         })
     }
@@ -230,6 +231,15 @@ impl Path {
             return Err(self.refuse("retry.backoff.jitter", "must be from 0 to 1"));
         }
         Ok(Some(retry))
+    }
+
+    fn above_zero(&self, key: &str, value: Option<Span>) -> Result<Option<Duration>, ConfigError> {
+        match value.map(|span| span.0) {
+            Some(Duration::ZERO) => {
+                Err(self.refuse(key, "must be more than 0; leave it out for the default"))
+            }
+            span => Ok(span),
+        }
     }
 
     fn bounded(&self, key: &str, value: Option<u32>, max: u32) -> Result<Option<u32>, ConfigError> {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use taskyard_core::schedule::CatchUp;
 
 use super::values::{Size, Span};
+use crate::store::Durability;
 
 /// The whole file. What is left out is as in the table of defaults.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -14,6 +15,8 @@ use super::values::{Size, Span};
 pub struct Config {
     /// The yard as a whole.
     pub yard: Yard,
+    /// Where tasks are kept.
+    pub store: Store,
     /// The pools by name; their order is that of their names.
     pub pools: BTreeMap<String, Pool>,
     /// The Unix socket; left out: none.
@@ -42,6 +45,28 @@ pub struct Yard {
     pub unroutable: Unroutable,
     /// How long running tasks have once the yard drains.
     pub drain_grace: Option<Span>,
+}
+
+/// Where tasks are kept.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Store {
+    /// `memory`, `sqlite:PATH` or `postgres://…`; left out: in memory.
+    pub url: Option<String>,
+    /// What a task survives once its submit was answered.
+    pub durability: Option<Durability>,
+    /// In which schema of the database the tables are.
+    pub schema: Option<String>,
+    /// How long claims hold after the last sign of life.
+    pub lease: Option<Span>,
+    /// How long the value of an ended task is kept.
+    pub result_ttl: Option<Span>,
+    /// The largest value that is kept.
+    pub result_max: Option<Size>,
+    /// How long it is kept how a task ended.
+    pub history: Option<Span>,
+    /// How many ended tasks are kept.
+    pub history_max: Option<usize>,
 }
 
 /// What becomes of a task that no pool takes.
@@ -99,6 +124,12 @@ pub struct Pool {
     pub retry: Option<Retry>,
     /// How many threads may be stuck and replaced before the pool counts as degraded.
     pub max_stuck: Option<u32>,
+    /// How long a worker has to get ready, and to start a task that it has a slot for.
+    pub ready_within: Option<Span>,
+    /// So many deaths at start in a row make the pool degraded.
+    pub restart_intensity: Option<u32>,
+    /// A worker that dies so soon and has run nothing died at start.
+    pub restart_period: Option<Span>,
 }
 
 /// What a pool's workers are.

@@ -6,6 +6,7 @@ use taskyard_core::schedule::CatchUp;
 use taskyard_core::task::Retry;
 
 use super::*;
+use crate::store::{Durability, Kept};
 
 #[track_caller]
 fn settings(text: &str) -> Settings {
@@ -50,6 +51,15 @@ fn what_is_said_is_what_is_meant() {
         unroutable = "reject"
         drain_grace = "2m"
 
+        [store]
+        url = "sqlite:tasks.db"
+        durability = "normal"
+        lease = "5s"
+        result_ttl = "1h"
+        result_max = "1 MB"
+        history = "48h"
+        history_max = 7
+
         [socket]
         path = "/run/yard.sock"
 
@@ -74,6 +84,9 @@ fn what_is_said_is_what_is_meant() {
         max_age = "24h"
         max_tasks = 100
         memory_limit = "512 MiB"
+        ready_within = "2m"
+        restart_intensity = 7
+        restart_period = 0.5
         retry = { max_attempts = 5, backoff = { initial = "1s", factor = 3, max = "1m", jitter = 0 } }
 
         [[schedules]]
@@ -101,6 +114,11 @@ fn what_is_said_is_what_is_meant() {
     assert_eq!(settings.conductor.horizon, Duration::from_millis(1_500));
     assert_eq!((settings.board.board_max, settings.board.aging), (20, Duration::ZERO));
     assert!(settings.board.reject_unroutable);
+    let store = &settings.store;
+    assert_eq!((store.to_string().as_str(), store.durability), ("sqlite:tasks.db", Durability::Normal));
+    let (lease, hour) = (Duration::from_secs(5), Duration::from_hours(1));
+    let kept = Kept { result_ttl: hour, result_max: 1_000_000, history: 48 * hour, history_max: 7 };
+    assert_eq!((store.lease, store.kept), (lease, kept));
     assert_eq!(settings.socket, Some("/run/yard.sock".into()));
     let [a, b] = &settings.pools[..] else { panic!("two pools") };
     assert_eq!((a.id, a.name.as_str(), b.id, b.kind), (PoolId(0), "a", PoolId(1), Kind::Blocking));
@@ -114,6 +132,8 @@ fn what_is_said_is_what_is_meant() {
     assert_eq!((machine.grace, machine.kill_after), (Duration::from_millis(500), Duration::from_secs(3)));
     assert_eq!((machine.idle_for, machine.drain_grace), (Duration::from_hours(1), Duration::from_mins(2)));
     assert_eq!((machine.spare, machine.max_tasks), (1, Some(100)));
+    assert_eq!((machine.ready_within, machine.restart_intensity), (Duration::from_mins(2), 7));
+    assert_eq!(machine.restart_period, Duration::from_millis(500));
     assert_eq!((machine.max_age, machine.memory_limit), (Some(Duration::from_hours(24)), Some(512 << 20)));
     let retry = Retry {
         max_attempts: 5,
@@ -137,7 +157,7 @@ fn what_is_said_is_what_is_meant() {
 
 #[test]
 fn an_unknown_key_is_named_with_those_that_are_allowed() {
-    check("[pool.nlp]\n", "pool: unknown field `pool`, expected one of `yard`, `pools`");
+    check("[pool.nlp]\n", "pool: unknown field `pool`, expected one of `yard`, `store`, `pools`");
     check("[yard]\nlive = 1\n", "yard.live: unknown field `live`, expected one of `live_max`");
     check_pool("mni = 1", "pools.nlp.mni: unknown field `mni`");
     check_pool("retry = { backoff = { step = 1 } }", "pools.nlp.retry.backoff.step: unknown field");
@@ -175,6 +195,8 @@ fn a_pool_that_cannot_be_is_refused() {
     check_pool("max = 0", "pools.nlp.max: must be from 1 to 10000, not 0");
     check_pool("concurrency = 0", "pools.nlp.concurrency: must be from 1");
     check_pool("timeout = 0", "pools.nlp.timeout: must be more than 0");
+    check_pool("ready_within = 0", "pools.nlp.ready_within: must be more than 0");
+    check_pool("restart_intensity = 0", "pools.nlp.restart_intensity: must be at least 1");
     check_pool("max_tasks = 0", "pools.nlp.max_tasks: must be at least 1");
     check_pool("command = []", "pools.nlp.command: is empty");
     check_pool(
@@ -197,6 +219,31 @@ fn a_pool_that_cannot_be_is_refused() {
         text
     });
     check(&many, "pools: there are 65, at most 64 are allowed");
+}
+
+#[test]
+fn a_store_that_cannot_be_is_refused() {
+    let check = |lines: &str, expected: &str| check(&format!("[store]\n{lines}\n[pools.nlp]"), expected);
+    check("url = 'tasks.db'", "store.url: must be `memory`, `sqlite:PATH` or `postgres://");
+    check("url = 'sqlite::memory:'", "store.url: a board in the memory of SQLite would be lost");
+    check("durability = 'normal'", "store.durability: only an SQLite store has it");
+    check("schema = 's'", "store.schema: only a Postgres store has it");
+    check("lease = '5s'", "store.lease: only a store that outlives the yard has it");
+    check("history_max = 5", "store.history_max: only a store that outlives the yard has it");
+    let sqlite = |line: &str| format!("url = 'sqlite:t.db'\n{line}");
+    check(&sqlite("lease = 1"), "store.lease: must be from 2 s to 3600 s");
+    check(&sqlite("durability = 'none'"), "store.durability: unknown variant `none`, expected `full` or");
+    check(&sqlite("result_max = '1 GiB'"), "store.result_max: must be at most");
+    check("url = 'postgres://h/d'\nschema = 'a-b'", "store.schema: must be 1 to 40 of a-z");
+    check("url = 'postgres://h/d'\nschema = '1a'", "store.schema: must be 1 to 40 of a-z");
+}
+
+#[test]
+fn a_board_on_disk_keeps_more_than_one_in_memory() {
+    let on_disk = settings("[store]\nurl = 'sqlite:t.db'\n[pools.nlp]");
+    assert_eq!(on_disk.board.board_max, defaults::BOARD_MAX_ON_DISK);
+    let said = settings("[yard]\nboard_max = 5\n[store]\nurl = 'sqlite:t.db'\n[pools.nlp]");
+    assert_eq!(said.board.board_max, 5);
 }
 
 #[test]

@@ -120,27 +120,13 @@ impl Shift<'_> {
 }
 
 fn context(job: &Job, host: &Arc<dyn Host>) -> Context {
-    let live = &job.live;
-    let pass = Pass {
-        id: live.task.id,
-        epoch: live.epoch,
-        attempt: live.attempt,
-        namespace: live.task.lane.namespace.clone(),
-        timeout: job.timeout,
-        traceparent: live
-            .task
-            .extras
-            .as_ref()
-            .and_then(|extras| extras.traceparent.as_deref().map(Into::into)),
-    };
-    Context::new(pass, Arc::clone(host))
+    Context::new(Pass::of(&job.live, job.timeout), Arc::clone(host))
 }
 
 fn run(registry: &Registry, taken: Taken) -> LocalBoxFuture<'static, (TaskId, WorkerEnd)> {
     let Taken { job, cx, drop } = taken;
-    let task = &job.live.task;
-    let id = task.id;
-    let run = registry.run(task.name().as_str(), task.body.args(), task.body.kwargs(), cx);
+    let id = cx.id();
+    let run = registry.run_task(&job.live.task, cx);
     Abortable::new(run, drop).map(move |end| (id, end.unwrap_or(WorkerEnd::Cancelled))).boxed_local()
 }
 

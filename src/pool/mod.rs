@@ -80,8 +80,8 @@ impl Pool {
         Self::of(name.into(), Kind::Inline)
     }
 
-    /// Workers of any other kind; `launcher` makes what launches them, on the yard's thread. What their handlers ask for,
-    /// the given [`Calls`] answer.
+    /// Workers of any other kind (see [`launcher`](crate::launcher)); `launcher` makes what launches them, on the yard's
+    /// thread. What their handlers ask for, the given [`Calls`] answer.
     pub fn custom(
         name: impl Into<String>,
         launcher: impl FnOnce(Arc<dyn Calls>) -> Box<dyn Launcher> + Send + 'static,
@@ -178,6 +178,19 @@ impl Pool {
     /// How many stuck threads of a blocking pool are replaced before it counts as degraded.
     pub fn max_stuck(mut self, stuck: u32) -> Self {
         self.settings.max_stuck = stuck;
+        self
+    }
+
+    /// How long a worker may take to get ready, and later to start a task for which it has a slot.
+    pub fn ready_within(mut self, span: Duration) -> Self {
+        self.settings.ready_within = span;
+        self
+    }
+
+    /// After so many deaths at start in a row the pool is degraded. A worker that dies within `period` without having run
+    /// anything died at start.
+    pub fn restarts(mut self, intensity: u32, period: Duration) -> Self {
+        (self.settings.restart_intensity, self.settings.restart_period) = (intensity, period);
         self
     }
 

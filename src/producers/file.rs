@@ -4,16 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use taskyard_core::conductor::Accepted;
+use taskyard_core::TaskId;
+use taskyard_core::conductor::{Accepted, SubmitRefusal};
 use taskyard_core::task::Task;
 use tokio::fs::File;
 use tokio::io::AsyncRead;
 use tokio::sync::mpsc;
 
+use super::batch::Run;
 use super::intake::{Intake, Message};
 use super::lines::{Line, LineError, lines};
 use super::{Producer, ProducerError};
-use crate::errors::SubmitError;
+use crate::errors::{NotTaken, SubmitError};
+use crate::ids::fresh_id;
 use crate::task_handle::BatchHandle;
 
 /// How many lines are submitted together.
@@ -59,6 +62,9 @@ pub enum LineNews {
 pub struct JsonLines {
     source: Source,
     news: mpsc::Sender<LineNews>,
+    run: Option<Run>,
+    /// Whether each line is dealt with for good: posted, or refused in a way that another look would not change.
+    all_taken: bool,
     /// The number of the last line that was dealt with: where to go on after a failure.
     done: u64,
 }
@@ -66,7 +72,12 @@ pub struct JsonLines {
 impl JsonLines {
     /// Lines from `source`, reported to `news`; a reporter that is behind holds them up.
     pub fn new(source: Source, news: mpsc::Sender<LineNews>) -> Self {
-        Self { source, news, done: 0 }
+        Self { source, news, run: None, all_taken: true, done: 0 }
+    }
+
+    /// As a run: its tasks belong to a batch, and lines that bring no id have the same one whenever the run is gone on with.
+    pub fn of_run(self, run: Run) -> Self {
+        Self { run: Some(run), ..self }
     }
 
     /// What its source is called.
@@ -105,18 +116,23 @@ impl JsonLines {
         let mut read = Vec::with_capacity(batch.len());
         for line in batch {
             self.done = before + number(&line);
-            match task(line, intake) {
+            let id = self.run.map_or_else(fresh_id, |run| run.id(self.done));
+            match task(line, id, intake) {
                 Ok(Some(task)) => read.push((self.done, task)),
                 Ok(None) => {}
                 Err(why) => self.tell(LineNews::Bad { line: self.done, why }).await,
             }
         }
-        let taken = intake.submit(read.iter().map(|(_, task)| Arc::clone(task)).collect()).await;
+        let tasks = read.iter().map(|(_, task)| Arc::clone(task)).collect();
+        let taken = intake.submit(tasks, self.run.map(|run| run.batch())).await;
         let mut lines = Vec::with_capacity(read.len());
         for ((line, task), answer) in read.into_iter().zip(taken.answers) {
             match answer {
                 Ok(accepted) => lines.push((line, task, accepted)),
-                Err(error) => self.tell(LineNews::NotTaken { line, error }).await,
+                Err(error) => {
+                    self.all_taken &= is_final(&error.why);
+                    self.tell(LineNews::NotTaken { line, error }).await;
+                }
             }
         }
         self.tell(LineNews::Taken { lines, batches: taken.batches }).await;
@@ -130,12 +146,25 @@ impl JsonLines {
 
 impl Producer for JsonLines {
     async fn run(&mut self, intake: &Intake) -> Result<(), ProducerError> {
-        let Source::File(path) = &self.source else {
-            return self.pull(tokio::io::stdin(), intake).await;
-        };
-        let file = File::open(path).await.map_err(|error| ProducerError::source(self.name(), error))?;
-        self.pull(file, intake).await
+        match &self.source {
+            Source::Stdin => self.pull(tokio::io::stdin(), intake).await?,
+            Source::File(path) => {
+                let file =
+                    File::open(path).await.map_err(|error| ProducerError::source(self.name(), error))?;
+                self.pull(file, intake).await?;
+            }
+        }
+        match self.run.filter(|_| self.all_taken) {
+            Some(run) => Ok(run.seal(intake.yard()).await?),
+            None => Ok(()),
+        }
     }
+}
+
+/// Whether the same line would be refused again. If not, its run is not over.
+fn is_final(why: &NotTaken) -> bool {
+    let passes = matches!(why, NotTaken::Refused(SubmitRefusal::Draining | SubmitRefusal::Store(_)));
+    !passes && !matches!(why, NotTaken::Unanswered(_))
 }
 
 fn number(line: &Result<Line, LineError>) -> u64 {
@@ -147,12 +176,12 @@ fn number(line: &Result<Line, LineError>) -> u64 {
 }
 
 /// The task of a line; `None` for a chunk whose message is not complete.
-fn task(line: Result<Line, LineError>, intake: &Intake) -> Result<Option<Arc<Task>>, String> {
+fn task(line: Result<Line, LineError>, id: TaskId, intake: &Intake) -> Result<Option<Arc<Task>>, String> {
     let line = line.map_err(|error| {
         intake.refuse();
         error.to_string()
     })?;
-    match intake.read(&line.text) {
+    match intake.read_as(id, &line.text) {
         Ok(Message::Task(task)) => Ok(Some(task)),
         Ok(Message::Part) => Ok(None),
         Ok(Message::Control(_)) => Err("only tasks may stand here, no control commands".into()),

@@ -7,13 +7,14 @@ use std::time::Duration;
 use taskyard_core::TaskId;
 use taskyard_core::chunks::Chunks;
 use taskyard_core::conductor::{Accepted, SubmitRefusal};
-use taskyard_core::store::Refusal;
+use taskyard_core::store::{BatchId, Refusal};
 use taskyard_core::task::Task;
 use taskyard_core::wire::Rejected;
 
 use super::status::{Status, WaitsForRoom};
 use crate::control::{Control, Incoming};
 use crate::errors::{NotTaken, SubmitError};
+use crate::ids::fresh_id;
 use crate::submit::{read_task, read_task_as};
 use crate::task_handle::BatchHandle;
 use crate::yard::Yard;
@@ -68,8 +69,13 @@ impl Intake {
 
     /// Reads a message, whatever it is.
     pub fn read(&self, text: &str) -> Result<Message, Rejected> {
+        self.read_as(fresh_id(), text)
+    }
+
+    /// The same; a task that brings no id is called `id`.
+    pub fn read_as(&self, id: TaskId, text: &str) -> Result<Message, Rejected> {
         self.status.received(1);
-        self.tell_apart(text).inspect_err(|_| self.status.rejected())
+        self.tell_apart(id, text).inspect_err(|_| self.status.rejected())
     }
 
     /// Reads a task of the program's own, which is called `id` if it brings no id.
@@ -106,12 +112,16 @@ impl Intake {
         self.count_refused(patience.answers())
     }
 
-    /// Submits tasks that are followed, and waits for room for all of them.
-    pub async fn submit(&self, tasks: Vec<Arc<Task>>) -> Taken {
-        let mut patience = Patience::new(tasks);
+    /// Submits tasks that are followed, and waits for room for all of them, and for a store that fails. They hold up the
+    /// end of the batch, if there is one.
+    pub async fn submit(&self, tasks: Vec<Arc<Task>>, batch: Option<BatchId>) -> Taken {
+        let mut patience = Patience { for_the_store: true, ..Patience::new(tasks) };
         let mut batches = Vec::new();
         while let Some(tasks) = patience.next(&self.status).await {
-            let submitted = self.yard.submit_tasks(tasks).await;
+            let submitted = match batch {
+                Some(batch) => self.yard.submit_tasks_of(batch, tasks).await,
+                None => self.yard.submit_tasks(tasks).await,
+            };
             patience.answered(submitted.answers);
             batches.push(submitted.batch);
         }
@@ -123,28 +133,28 @@ impl Intake {
         answers
     }
 
-    fn tell_apart(&self, text: &str) -> Result<Message, Rejected> {
+    fn tell_apart(&self, id: TaskId, text: &str) -> Result<Message, Rejected> {
         match Incoming::parse(text)? {
-            Incoming::Task(text) => self.task(text),
+            Incoming::Task(text) => self.task(id, text),
             Incoming::Control(control) => Ok(Message::Control(control)),
             Incoming::Chunk(text) => {
                 let now = self.yard.now().mono;
                 let whole = self.chunks.lock().unwrap_or_else(PoisonError::into_inner).take_in(now, text)?;
-                whole.map_or(Ok(Message::Part), |whole| self.read_whole(&whole))
+                whole.map_or(Ok(Message::Part), |whole| self.read_whole(id, &whole))
             }
         }
     }
 
-    fn read_whole(&self, text: &str) -> Result<Message, Rejected> {
+    fn read_whole(&self, id: TaskId, text: &str) -> Result<Message, Rejected> {
         match Incoming::parse(text)? {
-            Incoming::Task(text) => self.task(text),
+            Incoming::Task(text) => self.task(id, text),
             Incoming::Control(control) => Ok(Message::Control(control)),
             Incoming::Chunk(_) => Err(Rejected::message("a chunk holds a message and not another chunk")),
         }
     }
 
-    fn task(&self, text: &str) -> Result<Message, Rejected> {
-        read_task(self.yard.registry(), text).map(Arc::new).map(Message::Task)
+    fn task(&self, id: TaskId, text: &str) -> Result<Message, Rejected> {
+        read_task_as(self.yard.registry(), id, text).map(Arc::new).map(Message::Task)
     }
 }
 
@@ -153,6 +163,8 @@ pub type TaskAnswer = Result<Accepted, SubmitError>;
 
 /// Tasks that are submitted until none of them meets a full board.
 struct Patience {
+    /// Nor a store that fails.
+    for_the_store: bool,
     /// The tasks to submit next, and their places.
     open: Vec<(usize, Arc<Task>)>,
     answers: Vec<Option<TaskAnswer>>,
@@ -163,7 +175,8 @@ struct Patience {
 impl Patience {
     fn new(tasks: Vec<Arc<Task>>) -> Self {
         let answers = tasks.iter().map(|_| None).collect();
-        Self { open: tasks.into_iter().enumerate().collect(), answers, pause: None, waits: None }
+        let open = tasks.into_iter().enumerate().collect();
+        Self { for_the_store: false, open, answers, pause: None, waits: None }
     }
 
     /// What to submit next; waits before it is submitted again.
@@ -179,17 +192,24 @@ impl Patience {
     }
 
     fn answered(&mut self, answers: Vec<TaskAnswer>) {
-        let full = NotTaken::Refused(SubmitRefusal::Board(Refusal::Full));
         let before = self.open.len();
         for ((place, task), answer) in std::mem::take(&mut self.open).into_iter().zip(answers) {
             match answer {
-                Err(error) if error.why == full => self.open.push((place, task)),
+                Err(error) if self.is_worth_waiting(&error.why) => self.open.push((place, task)),
                 answer => self.answers[place] = Some(answer),
             }
         }
         let stuck = self.open.len() == before;
         let longer = self.pause.filter(|_| stuck).map(|pause| (pause * 2).min(LONGEST_PAUSE));
         self.pause = Some(longer.unwrap_or(FIRST_PAUSE));
+    }
+
+    fn is_worth_waiting(&self, why: &NotTaken) -> bool {
+        match why {
+            NotTaken::Refused(SubmitRefusal::Board(Refusal::Full)) => true,
+            NotTaken::Refused(SubmitRefusal::Store(_)) => self.for_the_store,
+            _ => false,
+        }
     }
 
     fn answers(self) -> Vec<TaskAnswer> {

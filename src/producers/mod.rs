@@ -2,8 +2,9 @@
 //!
 //! - [`lines`] splits a byte stream · [`intake`] the way into the yard, which waits for room · [`status`] what a producer
 //!   says of itself · [`supervision`] runs it again when it failed
-//! - sources: [`socket`] · [`mod@file`] · [`schedules`] · [`on_start`]
+//! - sources: [`socket`] · [`mod@file`], each [`batch`] of whose lines is a run · [`schedules`] · [`on_start`]
 
+pub mod batch;
 pub mod file;
 pub mod intake;
 pub mod lines;

@@ -30,5 +30,5 @@ pub use postgres::Postgres;
 pub use setup::Setup;
 #[cfg(feature = "sqlite")]
 pub use sqlite::Sqlite;
-pub use taskyard_actors::store::{Bell, Store};
+pub use taskyard_actors::store::{Bell, Store, StoreDown, StoreStatus};
 pub use url::{BadStoreUrl, StoreUrl};

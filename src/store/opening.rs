@@ -5,7 +5,7 @@ use taskyard_actors::store::{Bell, Closing, Opened, Store, open};
 use taskyard_core::defaults::BOARD_MAX_ON_DISK;
 use taskyard_core::router::Router;
 use taskyard_core::store::Registration;
-use taskyard_core::{board, lease};
+use taskyard_core::{board, conductor, lease};
 
 use super::choice::{OpenError, Place, StoreChoice};
 #[cfg(feature = "postgres")]
@@ -41,6 +41,14 @@ impl StoreChoice {
         let usual = board::Settings::default();
         let board_max = if self.is_durable() { BOARD_MAX_ON_DISK } else { usual.board_max };
         board::Settings { board_max, ..usual }
+    }
+
+    /// What the Conductor must know of the store.
+    pub(crate) fn inform(&self, conductor: &mut conductor::Settings) {
+        conductor.shared = self.is_durable();
+        conductor.history_for = self.kept.history;
+        conductor.history_max = self.kept.history_max;
+        conductor.result_ttl = self.kept.result_ttl;
     }
 
     /// What the store must know of the yard.

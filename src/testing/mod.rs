@@ -201,10 +201,10 @@ impl TestYard {
     pub async fn submitted<T: TaskHandler>(&self) -> Vec<T> {
         self.quiet().await;
         let filter = Filter { task: Some(T::NAME.parse().expect("a name")), ..Filter::default() };
-        let open = self.yard.list(filter.clone(), 0, usize::MAX).await.expect("the yard is up");
+        let open = self.open(&filter).await;
         let mut tasks = self.ended();
         tasks.retain(|task| filter.picks(task));
-        tasks.extend(open.into_iter().filter_map(|view| view.task));
+        tasks.extend(open);
         tasks.iter().map(|task| read(task)).collect()
     }
 
@@ -220,6 +220,17 @@ impl TestYard {
             Some(found) => submitted.swap_remove(found),
             None => panic!("no such task {} was submitted; those that were: {}", T::NAME, shown(&submitted)),
         }
+    }
+
+    async fn open(&self, filter: &Filter) -> Vec<Arc<Task>> {
+        let (mut open, mut next) = (Vec::new(), Some(0));
+        while let Some(after) = next {
+            let page = self.yard.list(filter.clone(), after, usize::MAX).await;
+            let (tasks, more) = page.expect("the yard is up");
+            open.extend(tasks.into_iter().filter_map(|view| view.task));
+            next = more;
+        }
+        open
     }
 
     fn ended(&self) -> Vec<Arc<Task>> {

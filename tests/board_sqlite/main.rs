@@ -15,8 +15,12 @@ mod cancel;
 mod claim;
 #[path = "../../core/tests/board/due.rs"]
 mod due;
+#[path = "../../core/tests/board/faults.rs"]
+mod faults;
 #[path = "../../core/tests/board/leases.rs"]
 mod leases;
+#[path = "../../core/tests/board/model.rs"]
+mod model;
 #[path = "../../core/tests/board/order.rs"]
 mod order;
 #[path = "../../core/tests/board/post.rs"]

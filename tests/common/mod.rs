@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub(crate) mod gate;
 pub(crate) mod handlers;
 
 use std::sync::Arc;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -14,6 +15,12 @@ use crate::gate::{arrive, pass};
 
 /// Names the pool in a worker's environment.
 pub(crate) const POOL: &str = "SCENARIO_POOL";
+/// Names the gate in a worker's environment.
+pub(crate) const GATE: &str = "SCENARIO_GATE";
+
+fn gate() -> Result<PathBuf, HandlerError> {
+    Ok(std::env::var(GATE)?.into())
+}
 
 pub(crate) fn registry() -> Registry {
     build().expect("each name is registered once")
@@ -42,13 +49,13 @@ fn build() -> Result<Registry, RegistryError> {
 
 /// Runs until the test lets it go on; gives its process.
 async fn meet(tag: &Value, cx: &Context) -> Result<u32, HandlerError> {
-    pass(tag, cx).await?;
+    pass(&gate()?, tag, cx).await?;
     Ok(std::process::id())
 }
 
 /// Asks three things at once, once the test lets it.
 async fn calls(tag: &Value, cx: &Context) -> Result<(Value, Value, Value), HandlerError> {
-    pass(tag, cx).await?;
+    pass(&gate()?, tag, cx).await?;
     Ok(tokio::try_join!(cx.call("one", json!(1)), cx.call("two", json!(2)), cx.call("three", json!(3)))?)
 }
 
@@ -62,7 +69,7 @@ fn doze(seconds: &Value) -> f64 {
 /// Spins for ever, whatever it is told and whatever SIGTERM says.
 async fn stubborn(tag: &Value) -> Result<(), HandlerError> {
     let _deaf = signal(SignalKind::terminate())?;
-    let _guest = arrive(tag).await?;
+    let _guest = arrive(&gate()?, tag).await?;
     loop {
         std::hint::spin_loop();
     }
@@ -70,7 +77,7 @@ async fn stubborn(tag: &Value) -> Result<(), HandlerError> {
 
 /// Succeeds as soon as it is told to end.
 async fn late(tag: &Value, cx: &Context) -> Result<(), HandlerError> {
-    let _guest = arrive(tag).await?;
+    let _guest = arrive(&gate()?, tag).await?;
     cx.cancelled().await;
     Ok(())
 }
@@ -97,7 +104,7 @@ fn flood() -> Result<(), HandlerError> {
 /// Leaves a child that sleeps for ever, tells which, and ends only when killed.
 async fn grandchild() -> Result<(), HandlerError> {
     let child = std::process::Command::new("sleep").arg("100000").spawn()?;
-    let _guest = arrive(&child.id().into()).await?;
+    let _guest = arrive(&gate()?, &child.id().into()).await?;
     std::future::pending().await
 }
 

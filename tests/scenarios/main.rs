@@ -1,5 +1,10 @@
 //! The scenarios, black-box over the facade: real processes and real time wherever the behaviour is about them.
 
+mod board_events;
+mod board_faults;
+mod board_lease;
+mod board_shared;
+mod board_stop;
 mod cancel;
 #[path = "../common/mod.rs"]
 mod common;
@@ -9,7 +14,6 @@ mod delays;
 mod drain;
 mod duplicates;
 mod foreign;
-mod gate;
 mod handlers;
 mod keys;
 #[path = "../common/os.rs"]
@@ -20,6 +24,8 @@ mod routing;
 mod scaling;
 mod starts;
 mod timeouts;
+
+use common::gate;
 
 /// What a worker process of these tests runs instead of its `main`; an ordinary test run finds nothing to do here.
 #[test]

@@ -21,7 +21,7 @@ use taskyard::registry::{Options, Registry};
 use taskyard::{BatchHandle, PoolSpec, TaskHandle, Yard};
 
 use crate::common::soon;
-use crate::gate::{self, Gate};
+use crate::gate::Gate;
 use crate::handlers;
 
 /// A pool that says nothing more of itself: impatient, so that the tests are quick.
@@ -59,7 +59,7 @@ pub(crate) fn calling(
     calls: Arc<dyn Calls>,
 ) -> PoolSpec {
     let mut process = own_binary(name);
-    process.env.push((gate::VARIABLE.into(), gate.to_str().expect("plain").into()));
+    process.env.push((handlers::GATE.into(), gate.to_str().expect("plain").into()));
     launched(name, patterns, settings, process, calls)
 }
 

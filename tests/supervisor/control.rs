@@ -43,3 +43,91 @@ fn a_command_of_two_words_can_be_said_on_the_command_line() {
     let no_json = ask(&["cancel", &id]);
     assert!(no_json.code == Some(1) && no_json.stderr.contains("are not JSON"), "{no_json:#?}");
 }
+
+/// Fails at once.
+fn failing(message: &str) -> String {
+    let task = json!({ "task": "fail", "kwargs": { "message": message } });
+    command("run", &json!({ "task": task }))
+}
+
+#[test]
+fn the_trash_is_listed_page_by_page_shown_emptied_and_tried_again() {
+    let server = Server::start();
+    let mut connection = server.connect();
+    let ids: Vec<_> = ["a", "b", "c"].map(|message| uuid(&connection.ask(&failing(message)))).into();
+    let mut page = |after: &Value| {
+        let mut data = json!({ "limit": 2, "task": "fail" });
+        if !after.is_null() {
+            data["after"] = after.clone();
+        }
+        connection.ask(&command("trash_list", &data))["ok"].take()
+    };
+    let first = page(&Value::Null);
+    let second = page(&first["more"]);
+    let all =
+        [&first["tasks"], &second["tasks"]].map(|tasks| tasks.as_array().expect("a list").clone()).concat();
+    assert_eq!(all.iter().map(|task| &task["uuid"]).collect::<Vec<_>>(), ids.iter().collect::<Vec<_>>());
+    assert_eq!(second["more"], Value::Null, "there is no third page: {second}");
+    let mut connection = server.connect();
+    let shown = connection.ask(&command("trash_show", &json!({ "uuid": ids[1] })));
+    let reason = shown["ok"]["end"]["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("fail: b"), "{shown}");
+    let filter = json!({ "uuid": ids[1] });
+    assert_eq!(connection.ask(&command("trash_requeue", &filter))["ok"], json!({ "requeued": 1 }));
+    let again = server.ask_until(&command("task_show", &filter), |reply| reply["ok"]["state"] == "ended");
+    assert_eq!((&again["ok"]["epoch"], &again["ok"]["attempts"]), (&json!(2), &json!(1)), "{again}");
+    assert_eq!(
+        connection.ask(&command("trash_purge", &json!({ "all": true })))["ok"],
+        json!({ "purged": 3 })
+    );
+    let gone = connection.ask(&command("trash_show", &filter));
+    assert!(gone["error"]["message"].as_str().is_some_and(|why| why.contains("not in the trash")), "{gone}");
+    let empty = connection.ask(&command("trash_list", &json!({})));
+    assert_eq!(empty["ok"], json!({ "tasks": [], "more": null }));
+}
+
+/// One whose next tick is always near, and one that comes once a year.
+const SCHEDULES: &str = r##"
+    [pools.all]
+    patterns = ["#"]
+    [[schedules]]
+    name = "again and again"
+    task = "echo"
+    every = 0.05
+    [[schedules]]
+    name = "on new year's eve"
+    task = "count_words"
+    kwargs = { path = "Cargo.toml" }
+    cron = "0 0 31 12 *"
+"##;
+
+#[test]
+fn a_schedule_can_be_paused_and_run_out_of_turn() {
+    let server = Server::with_config(SCHEDULES);
+    let (often, yearly) = (json!({ "name": "again and again" }), json!({ "name": "on new year's eve" }));
+    let schedules = r#"{"control":"schedules"}"#;
+    let both = server.ask_until(schedules, |reply| reply["ok"].as_array().is_some_and(|all| all.len() == 2));
+    let next = both["ok"][1]["next"].as_str().expect("it comes");
+    assert!(next.ends_with("-12-31T00:00:00Z") && both["ok"][1]["here"] == true, "{both}");
+    let paused = server.ask(&command("schedule_pause", &often));
+    assert_eq!((&paused["ok"]["paused"], &paused["ok"]["next"]), (&json!(true), &Value::Null), "{paused}");
+    let done = |reply: &Value| reply["ok"][0]["done"].clone();
+    let before = server.ask(schedules);
+    let run = server.ask(&command("schedule_run", &yearly));
+    let show = command("task_show", &json!({ "uuid": uuid(&run) }));
+    server.ask_until(&show, |reply| reply["ok"]["end"]["outcome"] == "succeeded");
+    let after = server.ask(schedules);
+    assert_eq!(done(&before), done(&after), "it pauses");
+    assert_eq!(after["ok"][1], both["ok"][1], "the plan is as it was");
+    assert_eq!(server.ask(&command("schedule_resume", &often))["ok"]["paused"], false);
+    server.ask_until(schedules, |reply| done(reply) != done(&after));
+    for (name, words) in [("schedule_run", "has no schedule"), ("schedule_pause", "there is no schedule")] {
+        let refused = server.ask(&command(name, &json!({ "name": "never" })));
+        assert!(refused["error"]["message"].as_str().is_some_and(|why| why.contains(words)), "{refused}");
+    }
+}
+
+#[test]
+fn a_board_of_one_has_no_owners() {
+    assert_eq!(Server::start().ask(r#"{"control":"owners"}"#)["ok"], json!([]));
+}

@@ -27,9 +27,13 @@ pub(crate) fn binary() -> PathBuf {
     binary
 }
 
-/// What starts the supervisor in the repository's root.
+/// What starts the supervisor in the repository's root. Where nothing is said of it, its board is in memory: a file of that
+/// place would be shared by all tests.
 pub(crate) fn supervisor(arguments: &[&str]) -> Command {
     let mut command = Command::new(binary());
+    if !arguments.contains(&"--store") {
+        command.args(["--store", "memory"]);
+    }
     command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));
     command.env("RUST_BACKTRACE", "0").env_remove("RUST_LOG").stdin(Stdio::null());
     command
@@ -115,6 +119,13 @@ impl Server {
     /// As without `--config`.
     pub(crate) fn start() -> Self {
         Self::start_in(Scratch::new(), &[])
+    }
+
+    /// As without `--config`, but for the place of the board.
+    pub(crate) fn on_disk() -> Self {
+        let scratch = Scratch::new();
+        let store = format!("sqlite:{}", scratch.path("board.db"));
+        Self::start_in(scratch, &["--store", &store])
     }
 
     /// With this configuration.

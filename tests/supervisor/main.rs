@@ -4,6 +4,7 @@ mod control;
 mod files;
 mod foreign;
 mod harness;
+mod restart;
 mod signals;
 mod socket;
 mod starting;

@@ -61,8 +61,8 @@ fn sigterm_lets_what_runs_finish_and_lists_the_rest() {
 /// P19.
 #[test]
 fn sigterm_to_the_whole_group_is_a_clean_end_idle_and_busy() {
-    for busy in [false, true] {
-        let mut server = Server::start();
+    for (busy, on_disk) in [(false, false), (true, false), (false, true), (true, true)] {
+        let mut server = if on_disk { Server::on_disk() } else { Server::start() };
         if busy {
             server.ask(r#"{"task":"sleep","kwargs":{"seconds":0.5}}"#);
             server.ask_until(STATUS, |reply| reply["ok"]["tasks"]["running"] == 1);
@@ -97,17 +97,17 @@ fn a_second_signal_ends_what_runs() {
 /// P20.
 #[test]
 fn workers_and_their_commands_go_with_a_killed_supervisor() {
-    let server = Server::start();
-    let task = json!({ "task": "command", "kwargs": { "program": "sleep", "arguments": ["600"] } });
-    server.ask(&task.to_string());
-    // Two workers and the command.
-    server.ask_until(STATUS, |_| server.descendants().len() == 3);
-    let below = server.descendants();
-    server.signal(Signal::KILL);
-    let killed = Instant::now();
-    let left = Duration::from_secs(2).saturating_sub(killed.elapsed());
-    for pid in below {
-        gone_within(pid, left);
+    for server in [Server::start(), Server::on_disk()] {
+        let task = json!({ "task": "command", "kwargs": { "program": "sleep", "arguments": ["600"] } });
+        server.ask(&task.to_string());
+        // Two workers and the command.
+        server.ask_until(STATUS, |_| server.descendants().len() == 3);
+        let below = server.descendants();
+        server.signal(Signal::KILL);
+        let killed = Instant::now();
+        for pid in below {
+            gone_within(pid, Duration::from_secs(2).saturating_sub(killed.elapsed()));
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use taskyard_core::{Machine, Now, Wakeup, conductor};
 use super::Store;
 use super::batch::{Batch, Waiting};
 use super::bell::{Bell, Note};
-use super::standing::Standing;
+use super::health::Health;
 use crate::clock::Clock;
 use crate::in_flight::Flight;
 use crate::inlet::Inlet;
@@ -29,6 +29,7 @@ pub(super) struct Desk {
     pub(super) bell: Bell,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) conductor: Arc<Inlet<conductor::Event>>,
+    pub(super) health: Health,
 }
 
 /// See the [module](self).
@@ -41,7 +42,6 @@ pub(super) struct Clerk {
     /// The Lease's requests for the next commit.
     own: Vec<Ask>,
     waiting: Waiting,
-    standing: Standing,
     /// When the store is looked at next.
     look: Instant64,
     /// What the Conductor is told at the end of this turn.
@@ -63,7 +63,6 @@ impl Clerk {
             said: Vec::new(),
             own: Vec::new(),
             waiting: Waiting::default(),
-            standing: Standing::default(),
             look,
             mail: Vec::new(),
             flights: Vec::new(),
@@ -161,7 +160,7 @@ impl Clerk {
         // The commit may have taken a while.
         let now = self.desk.clock.now();
         for (ask, reply) in asks.iter().zip(replies) {
-            self.mail.extend(self.standing.after(&ask.request, &reply.answer));
+            self.mail.extend(self.desk.health.after(now.wall, &ask.request, &reply.answer));
             match Mail::from(reply) {
                 Mail::Lease(event) => self.lease.handle(now, event, &mut self.said),
                 mail => self.sort_one(mail),
@@ -178,7 +177,10 @@ impl Clerk {
 
     fn sort_one(&mut self, mail: Mail) {
         match mail {
-            Mail::Conductor(event) => self.mail.push(event),
+            Mail::Conductor(event) => {
+                self.desk.health.note(&event);
+                self.mail.push(event);
+            }
             Mail::Board(ask) => self.own.push(ask),
             other => tracing::error!(?other, "mail that the store has no way for was dropped"),
         }

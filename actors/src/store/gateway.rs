@@ -13,6 +13,7 @@ use taskyard_core::{conductor, lease};
 use super::Store;
 use super::bell::{Bell, Note};
 use super::clerk::{Clerk, Desk};
+use super::health::Health;
 use crate::guardian::{Guardian, Tripwire};
 use crate::inlet::Inlet;
 use crate::shell::Surroundings;
@@ -26,6 +27,7 @@ pub struct Opened {
     notes: Sender<Note>,
     begin: SyncSender<Duty>,
     guardian: Guardian,
+    health: Health,
 }
 
 /// What the thread needs to begin.
@@ -58,6 +60,8 @@ pub fn open<E: Send + 'static>(
     let (tell, told) = mpsc::sync_channel(1);
     let bell = Bell::new(notes.clone(), surroundings.in_flight.clone());
     let clock = Arc::clone(&surroundings.clock);
+    let health = Health::default();
+    let shown = health.clone();
     let run = move || {
         let store = match open(bell.clone()) {
             Ok(store) => store,
@@ -66,11 +70,11 @@ pub fn open<E: Send + 'static>(
         drop(tell.send(Ok(())));
         let Ok(Duty { conductor, tripwire }) = duty.recv() else { return };
         let _tripwire = tripwire;
-        Clerk::new(store, Desk { notes: received, bell, clock, conductor }, lease).work();
+        Clerk::new(store, Desk { notes: received, bell, clock, conductor, health }, lease).work();
     };
     let thread = thread::Builder::new().name("taskyard-store".into()).spawn(run)?;
     let panicked = |_| io::Error::other("the store panicked while it was opened");
-    let opened = Opened { notes, begin, guardian: surroundings.guardian.clone() };
+    let opened = Opened { notes, begin, guardian: surroundings.guardian.clone(), health: shown };
     Ok(told.recv().map_err(panicked)?.map(|()| (opened, Closing(thread))))
 }
 
@@ -82,6 +86,11 @@ pub struct Gateway {
 }
 
 impl Opened {
+    /// How the store is, now and later.
+    pub fn health(&self) -> Health {
+        self.health.clone()
+    }
+
     /// Sets the thread to work: what the store answers goes to `conductor`.
     pub fn begin(self, conductor: &Arc<Inlet<conductor::Event>>) -> Gateway {
         let tripwire = || self.guardian.tripwire(ROLE);

@@ -1,16 +1,17 @@
 //! What a durable store is to the actors: it answers the Board's requests, on a thread of its own.
 //!
 //! - [`Store`]: what SQLite, Postgres and a shared memory board are · [`Bell`] how one says that others changed it
-//! - [`open`]: its thread · [`Gateway`] the actor in front of it
+//! - [`open`]: its thread · [`Gateway`] the actor in front of it · [`Health`] how it is
 
 mod batch;
 mod bell;
 mod clerk;
 mod gateway;
-mod standing;
+mod health;
 
 pub use bell::Bell;
 pub use gateway::{Closing, Gateway, Opened, open};
+pub use health::{Health, StoreDown, StoreStatus};
 
 use taskyard_core::Now;
 use taskyard_core::store::{Ask, Reply, Status};

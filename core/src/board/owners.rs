@@ -42,11 +42,12 @@ impl Owners {
         if let Some(owner) = self.registered.get_mut(&id) {
             owner.lease_end = now + owner.registration.lease;
         }
-        let unwanted = self.unwanted.range((id, 0)..=(id, Sequence::MAX));
+        // Not the one that asks: its own lease holds now.
         let lapsed = |owner: &Owner| (owner.fenced || owner.lease_end <= now) && !owner.held.is_empty();
+        let unwanted = self.unwanted.range((id, 0)..=(id, Sequence::MAX));
         Renewal {
             marked: unwanted.map(|(_, task)| *task).collect(),
-            lapsed: self.registered.iter().any(|(other, owner)| *other != id && lapsed(owner)),
+            lapsed: self.registered.values().any(lapsed),
         }
     }
 

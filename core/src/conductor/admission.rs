@@ -2,24 +2,23 @@
 
 use std::sync::Arc;
 
-use super::asks::Purpose;
+use super::purpose::Purpose;
 use super::{Accepted, Answer, Conductor, Effect, Submission, SubmitRefusal};
 use crate::id::Token;
-use crate::store::{NewRow, PoolRoom, Posted, Request, Room};
+use crate::store::{NewRow, PoolRoom, Posted, Request, Room, StoreError};
 use crate::task::{Due, DueAt, Task};
 use crate::time::{Now, Timestamp};
 
-/// What is to be posted with the next request, and who waits for which request's answer.
+/// What is to be posted with the next request.
 #[derive(Debug, Default)]
 pub(super) struct Posts {
     rows: Vec<NewRow>,
     submissions: Vec<Open>,
-    asked: Vec<(u64, Vec<Open>)>,
 }
 
 /// A submission whose answer is open.
 #[derive(Debug)]
-struct Open {
+pub(super) struct Open {
     reply: Token,
     watch: Option<Token>,
     /// One a task, in order; `None` where the board's answer decides.
@@ -80,8 +79,8 @@ impl Conductor {
         let rows = std::mem::take(&mut self.posts.rows);
         let room = self.room(now);
         self.reserve(&room, rows.len());
-        let no = self.asks.ask(now, Request::Post { rows, room }, Purpose::Post, effects);
-        self.posts.asked.push((no, std::mem::take(&mut self.posts.submissions)));
+        let purpose = Purpose::Post(std::mem::take(&mut self.posts.submissions));
+        self.asks.ask(now, Request::Post { rows, room }, purpose, effects);
     }
 
     fn room(&mut self, now: Now) -> Room {
@@ -117,15 +116,13 @@ impl Conductor {
     pub(super) fn posted(
         &mut self,
         now: Now,
-        no: u64,
+        submissions: Vec<Open>,
         request: &Request,
         answers: Vec<Posted>,
         effects: &mut Vec<Effect>,
     ) {
         let Request::Post { rows, room } = request else { return };
         self.unreserve(room, rows.len());
-        let place = self.posts.asked.iter().position(|(asked, _)| *asked == no);
-        let submissions = place.map(|place| self.posts.asked.remove(place).1).unwrap_or_default();
         let mut answers = rows.iter().zip(answers);
         for mut open in submissions {
             let watch = open.watch;
@@ -135,6 +132,19 @@ impl Conductor {
             }
             effects.push(open.answer());
         }
+    }
+
+    /// The store failed for longer than a submit waits.
+    pub(super) fn not_posted(
+        &mut self,
+        submissions: Vec<Open>,
+        request: &Request,
+        error: &StoreError,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Request::Post { rows, room } = request else { return };
+        self.unreserve(room, rows.len());
+        effects.extend(submissions.into_iter().map(|open| open.refuse(error)));
     }
 
     fn posted_one(
@@ -168,6 +178,14 @@ impl Conductor {
 }
 
 impl Open {
+    /// What the board would have decided is refused.
+    fn refuse(mut self, error: &StoreError) -> Effect {
+        for result in self.results.iter_mut().filter(|result| result.is_none()) {
+            *result = Some(Err(error.clone().into()));
+        }
+        self.answer()
+    }
+
     fn answer(self) -> Effect {
         let results = self.results.into_iter().flatten().collect();
         Effect::Answer(self.reply, Answer::Submitted(results))

@@ -105,6 +105,8 @@ pub enum Happened {
         task: Arc<Task>,
         /// The dispatch.
         epoch: Epoch,
+        /// Which counted attempt it was, from 1.
+        attempt: u32,
         /// When it runs again, if it does.
         again: Option<Timestamp>,
     },

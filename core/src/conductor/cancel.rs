@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::asks::Purpose;
 use super::ledger::{After, Place};
+use super::purpose::Purpose;
 use super::{Answer, CancelAnswer, Conductor, Effect, EmptyFilter, RescheduleResult};
 use crate::dispatch::{Cancel, Outcome, Reason};
-use crate::id::{TaskId, Token};
+use crate::id::{Sequence, TaskId, Token};
 use crate::map::Map;
 use crate::store::{Filter, Request, RescheduleAnswer};
 use crate::task::{Due, Task};
 use crate::time::Now;
+
+/// The operation of a cancel whose answer nobody waits for.
+const NOBODY: u64 = 0;
 
 /// Cancels whose answers are open, and who waits for a reschedule.
 #[derive(Debug, Default)]
@@ -34,12 +37,22 @@ struct Operation {
     bringing: BTreeSet<u64>,
     /// Live tasks whose answer is open.
     open: BTreeSet<TaskId>,
+    /// Tasks that were live when the registration was lost: the board is asked about them.
+    lost: BTreeSet<TaskId>,
     answers: BTreeMap<TaskId, CancelAnswer>,
+}
+
+/// What a cancel met on the board.
+pub(super) struct OnBoard {
+    pub(super) tasks: Vec<Arc<Task>>,
+    pub(super) elsewhere: Vec<TaskId>,
+    pub(super) ended: Vec<TaskId>,
+    pub(super) more: Option<Sequence>,
 }
 
 impl Operation {
     fn is_complete(&self) -> bool {
-        self.asked == 0 && self.bringing.is_empty() && self.open.is_empty()
+        self.asked == 0 && self.bringing.is_empty() && self.open.is_empty() && self.lost.is_empty()
     }
 
     fn into_answer(mut self) -> Effect {
@@ -64,10 +77,56 @@ impl Cancels {
     /// The answer for a task, to all that wait for it.
     fn resolve(&mut self, id: TaskId, answer: CancelAnswer) {
         for operation in self.operations.values_mut() {
-            if operation.open.remove(&id) {
+            if operation.open.remove(&id) | operation.lost.remove(&id) {
                 operation.answers.insert(id, answer);
             }
         }
+    }
+
+    /// What the board says of some tasks. That it cancelled them stands: asked about twice, it says that they had ended.
+    fn met(&mut self, number: u64, ids: impl IntoIterator<Item = TaskId>, answer: CancelAnswer) {
+        for id in ids {
+            self.resolve(id, answer);
+            let Some(operation) = self.operations.get_mut(&number) else { continue };
+            let known = operation.answers.entry(id).or_insert(answer);
+            if answer == CancelAnswer::Cancelled {
+                *known = answer;
+            }
+        }
+    }
+
+    /// The registration is lost, and with it what was in the yard: about which tasks the board is to be asked instead.
+    fn lose_live(&mut self) -> BTreeSet<TaskId> {
+        let mut lost = BTreeSet::new();
+        for operation in self.operations.values_mut() {
+            lost.extend(operation.open.iter().copied());
+            operation.lost.append(&mut operation.open);
+        }
+        lost
+    }
+
+    /// The board was asked about these: of what it does not know nobody does.
+    fn board_knows_no_more(&mut self, ids: &[TaskId]) {
+        for operation in self.operations.values_mut().filter(|operation| !operation.lost.is_empty()) {
+            operation.lost.retain(|id| !ids.contains(id));
+        }
+    }
+
+    pub(super) fn renumbered(&mut self, numbers: &BTreeMap<u64, u64>) {
+        for operation in self.operations.values_mut() {
+            let bringing = std::mem::take(&mut operation.bringing);
+            operation.bringing = bringing.iter().filter_map(|no| numbers.get(no)).copied().collect();
+        }
+    }
+
+    pub(super) fn take_reschedules(&mut self, id: TaskId) -> Vec<Token> {
+        self.reschedules.remove(&id).unwrap_or_default()
+    }
+
+    pub(super) fn rescheduled_ids(&self) -> Vec<TaskId> {
+        let mut ids: Vec<_> = self.reschedules.keys().copied().collect();
+        ids.sort_unstable();
+        ids
     }
 
     fn complete(&mut self, effects: &mut Vec<Effect>) {
@@ -91,6 +150,7 @@ impl Conductor {
             looked: false,
             bringing: self.asks.bringing_work(),
             open: BTreeSet::new(),
+            lost: BTreeSet::new(),
             answers: BTreeMap::new(),
         };
         self.cancels.operations.insert(self.cancels.last, operation);
@@ -99,28 +159,55 @@ impl Conductor {
 
     pub(super) fn cancelled_on_board(
         &mut self,
+        now: Now,
         number: u64,
-        tasks: &[Arc<Task>],
-        ended: &[TaskId],
+        request: &Request,
+        met: OnBoard,
         effects: &mut Vec<Effect>,
     ) {
-        for task in tasks {
+        let OnBoard { tasks, elsewhere, ended, more } = met;
+        for task in &tasks {
             self.finish_on_board(task, Outcome::Cancelled, effects);
         }
-        for id in ended {
-            self.cancels.resolve(*id, CancelAnswer::Finished);
+        self.cancels.met(number, tasks.iter().map(|task| task.id), CancelAnswer::Cancelled);
+        self.cancels.met(number, ended, CancelAnswer::Finished);
+        self.cancels.met(number, elsewhere, CancelAnswer::Running);
+        match (more, request) {
+            (None, Request::Cancel { filter, .. }) if number == NOBODY => {
+                self.cancels.board_knows_no_more(&filter.ids);
+            }
+            (Some(after), Request::Cancel { filter, .. }) => {
+                let request = Request::Cancel { filter: filter.clone(), after };
+                self.asks.ask(now, request, Purpose::Cancel(number), effects);
+            }
+            (None, Request::Cancel { after: 1.., .. }) => {
+                // In several steps: what was claimed in between may be on its way.
+                let bringing = self.asks.bringing_work();
+                self.board_was_looked_at(number, bringing, effects);
+            }
+            _ => self.board_was_looked_at(number, BTreeSet::new(), effects),
         }
+        self.cancels.complete(effects);
+    }
+
+    /// The registration is lost: what was wanted of tasks in the yard is wanted of whoever has them next. `told`: those that
+    /// were told to end.
+    pub(super) fn cancel_what_was_lost(&mut self, now: Now, told: Vec<TaskId>, effects: &mut Vec<Effect>) {
+        let mut ids = self.cancels.lose_live();
+        ids.extend(told);
+        if !ids.is_empty() {
+            let request = Request::Cancel { filter: Filter::ids(ids), after: 0 };
+            self.asks.ask(now, request, Purpose::Cancel(NOBODY), effects);
+        }
+    }
+
+    fn board_was_looked_at(&mut self, number: u64, bringing: BTreeSet<u64>, effects: &mut Vec<Effect>) {
         let Some(operation) = self.cancels.operations.get_mut(&number) else { return };
-        operation.answers.extend(tasks.iter().map(|task| (task.id, CancelAnswer::Cancelled)));
-        for id in ended {
-            // Asked about twice, it may have been ended by this very cancel.
-            operation.answers.entry(*id).or_insert(CancelAnswer::Finished);
-        }
         operation.asked -= 1;
+        operation.bringing.extend(bringing);
         if !std::mem::replace(&mut operation.looked, true) {
             self.cancel_live(number, effects);
         }
-        self.cancels.complete(effects);
     }
 
     /// The second look: at what is in the yard.
@@ -135,7 +222,10 @@ impl Conductor {
         let mut wanted = Vec::new();
         for entry in entries.into_iter().filter(|entry| filter.fits(&entry.live.task)) {
             let id = entry.live.task.id;
-            if matches!(entry.place, Place::Settling(After::Finished(_))) {
+            if entry.is_disowned() {
+                // The board answered for whoever has it now; unless it waits here for its old dispatch.
+                operation.open.extend(self.claimed_anew.contains(id).then_some(id));
+            } else if matches!(entry.place, Place::Settling(After::Finished(_))) {
                 operation.answers.insert(id, CancelAnswer::Finished);
             } else if entry.told {
                 operation.answers.insert(id, CancelAnswer::Running);
@@ -158,6 +248,13 @@ impl Conductor {
             operation.bringing.remove(&no);
         }
         self.cancels.complete(effects);
+    }
+
+    /// Somebody else wants tasks cancelled that this dispatcher has.
+    pub(super) fn marked(&mut self, ids: Vec<TaskId>, effects: &mut Vec<Effect>) {
+        for id in ids {
+            self.wish(id, Reason::User, effects);
+        }
     }
 
     pub(super) fn cancels_ended(&mut self, id: TaskId, outcome: &Outcome, effects: &mut Vec<Effect>) {
@@ -195,8 +292,8 @@ impl Conductor {
             self.cancels.resolve(id, CancelAnswer::Running);
             self.cancels.complete(effects);
         } else {
-            // To a task that runs only a user's wish means anything.
-            entry.wish = entry.wish.filter(|wish| *wish == Reason::User);
+            // To a task that runs only a user's wish means anything, and that it is another's.
+            entry.wish = entry.wish.filter(|wish| matches!(wish, Reason::User | Reason::Disowned));
         }
         self.answer_reschedules(id, RescheduleResult::Running, effects);
     }
@@ -245,7 +342,9 @@ impl Conductor {
 
     fn reschedule_live(&mut self, id: TaskId, due: crate::task::DueAt, effects: &mut Vec<Effect>) {
         match self.ledger.get(id) {
-            Some(entry) if entry.wish.is_none() => self.wish(id, Reason::Reschedule(due), effects),
+            Some(entry) if matches!(entry.wish, None | Some(Reason::Park)) => {
+                self.wish(id, Reason::Reschedule(due), effects);
+            }
             // Somebody else's wish is on its way, or the task is between board and yard: it is too late for another.
             _ => self.answer_reschedules(id, RescheduleResult::Running, effects),
         }

@@ -1,120 +1,59 @@
-//! Claims: what the yard takes in from the board, and when it looks into the basket for what is due soon.
+//! Claims: what the yard takes in from the board, and how much of it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::asks::Purpose;
 use super::ledger::Place;
+use super::purpose::Purpose;
 use super::{Conductor, Effect};
-use crate::dispatch::{Cancel, End, Ended, Reason, Return};
-use crate::id::{PoolId, PoolSet, Token};
+use crate::dispatch::{Cancel, DispatchName, Reason};
+use crate::id::{PoolId, Token};
 use crate::names::TaskName;
-use crate::store::{Answer, Claimed, Reply, Request};
-use crate::task::Task;
-use crate::time::{Now, Timestamp, Wakeup};
+use crate::store::{Claimed, Request};
+use crate::time::Now;
 
 /// How many rows are promoted in one request.
 const PROMOTION: usize = 1_000;
+/// How many rows are forgotten in one request.
+const PRUNING: usize = 1_000;
 /// While so many settlements are not recorded, nothing new starts.
 const OUTBOX_MAX: usize = 10_000;
 
-/// What the board last said of rows that wait for time or for a pool.
-#[derive(Debug, Default)]
-pub(super) struct Basket {
-    next_due: Option<Timestamp>,
-    next_expiry: Option<Timestamp>,
-    /// What is due before this was asked for already; what is left of it found no room.
-    looked_before: Option<Timestamp>,
-    promoting: bool,
-    near: PoolSet,
-    unjudged: PoolSet,
-}
-
-impl Basket {
-    pub(super) fn next_wakeup(&self, horizon: Duration) -> Wakeup {
-        if self.promoting {
-            return Wakeup::NEVER;
-        }
-        let due = self.next_due.map(|due| match self.looked_before {
-            Some(before) if due < before => due,
-            // A row that is due in exactly one horizon stays parked.
-            _ => Timestamp((due - horizon).0.saturating_add(1)),
-        });
-        Wakeup::wall(due).or(Wakeup::wall(self.next_expiry))
-    }
-}
-
 impl Conductor {
-    pub(super) fn reply(&mut self, now: Now, reply: Reply, effects: &mut Vec<Effect>) {
-        let Reply { no, answer, status, .. } = reply;
-        let Ok(answer) = answer else { return self.asks.failed(now, no) };
-        let Some((purpose, request)) = self.asks.answered(no) else { return };
-        for pool in self.ledger.pool_ids() {
-            self.ledger.pool(pool).hungry = status.ready.contains(pool);
-        }
-        self.basket.unjudged = status.unjudged;
-        self.basket.next_due = status.next_due;
-        self.basket.next_expiry = status.next_expiry;
-        self.take_answer(now, no, purpose, &request, answer, effects);
-        self.cancels_go_on(no, effects);
-    }
-
-    fn take_answer(
-        &mut self,
-        now: Now,
-        no: u64,
-        purpose: Purpose,
-        request: &Request,
-        answer: Answer,
-        effects: &mut Vec<Effect>,
-    ) {
-        match (purpose, answer) {
-            (Purpose::Post, Answer::Posted(answers)) => self.posted(now, no, request, answers, effects),
-            (Purpose::Claim { pool, ready, near }, Answer::Claimed { rows, expired }) => {
-                self.claimed(now, pool, ready, near, rows, effects);
-                self.expired(expired, effects);
-            }
-            (Purpose::Settle, Answer::Settled(results)) => self.settled(now, &results, effects),
-            (Purpose::Promote, Answer::Promoted { expired }) => {
-                self.basket.promoting = false;
-                self.expired(expired, effects);
-            }
-            (Purpose::Cancel(operation), Answer::Cancelled { tasks, ended, .. }) => {
-                self.cancelled_on_board(operation, &tasks, &ended, effects);
-            }
-            (Purpose::Reschedule(reply), Answer::Rescheduled(answer)) => {
-                self.rescheduled_on_board(request, reply, answer, effects);
-            }
-            (Purpose::Watch(reply), Answer::Task(view)) => self.watched(request, reply, view, effects),
-            (Purpose::Query(reply), answer) => Self::queried(reply, answer, effects),
-            (Purpose::Left, Answer::Tasks { tasks, .. }) => self.drained(&tasks, effects),
-            _ => {}
-        }
-    }
-
-    fn claimed(
+    pub(super) fn claimed(
         &mut self,
         now: Now,
         pool: PoolId,
-        ready: usize,
-        near: usize,
+        (ready, near): (usize, usize),
         rows: Vec<Claimed>,
+        expired: usize,
         effects: &mut Vec<Effect>,
     ) {
-        let budget = self.ledger.pool(pool);
-        budget.asked -= ready;
-        budget.asked_near -= near;
-        if near > 0 {
-            budget.preloading = false;
-            if rows.len() < near {
-                self.basket.near.remove(pool);
+        self.claim_is_over(pool, ready, near);
+        if near > rows.len() {
+            self.basket.near.remove(pool);
+        }
+        if near == 0 {
+            let in_vain = rows.is_empty() && expired == 0 && self.standing.waiting().contains(pool);
+            let budget = self.ledger.pool(pool);
+            if self.settings.shared {
+                budget.pace.claim_answered(now);
             }
-        } else {
-            budget.claiming = false;
+            if in_vain { budget.rest.was_in_vain(now) } else { budget.rest.end() }
+        }
+        if !rows.is_empty() {
+            self.basket.goes_on();
         }
         for claimed in rows {
             self.begin(now, claimed, None, effects);
         }
+    }
+
+    /// The claim or preload brings nothing more.
+    pub(super) fn claim_is_over(&mut self, pool: PoolId, ready: usize, near: usize) {
+        let budget = self.ledger.pool(pool);
+        budget.asked -= ready;
+        budget.asked_near -= near;
+        *(if near > 0 { &mut budget.preloading } else { &mut budget.claiming }) = false;
     }
 
     /// A claimed row becomes a dispatch, unless it is known already. `watch`: who waits for its outcome.
@@ -125,31 +64,44 @@ impl Conductor {
         watch: Option<Token>,
         effects: &mut Vec<Effect>,
     ) {
-        let id = claimed.task.id;
-        if let Some(entry) = self.ledger.get(id) {
-            if entry.live.epoch >= claimed.epoch {
-                return;
-            }
-            // Claimed anew: so the settlement of the pass before was recorded, and its answer lost.
-            let epoch = entry.live.epoch;
-            self.recorded(now, id, epoch, effects);
-        }
+        let Some(claimed) = self.not_known(now, claimed, effects) else { return };
+        let (id, pool, marks) = (claimed.task.id, claimed.pool, claimed.crash_marks);
         let dispatch = Box::new(self.ledger.begin(claimed, watch));
-        if self.drain.is_draining() {
-            let end = End::Returned(Return::Drain);
-            return self.ended(now, Ended { dispatch, end });
-        }
         let wanted = self.cancels.picks(dispatch.task());
+        if let Some(verdict) = self.turned_away(now, &dispatch, pool, marks) {
+            return self.turn_away(now, &dispatch, verdict);
+        }
+        self.allowance.begun();
+        self.suspects.begun(dispatch.name(), marks);
         effects.push(Effect::Dispatch(dispatch));
         if wanted {
             self.wish(id, Reason::User, effects);
         }
     }
 
-    /// Wants a live dispatch taken out. A user's wish outweighs the others.
+    /// The claim, unless that dispatch is in the yard, is on its way out, or has to wait for an older one.
+    fn not_known(&mut self, now: Now, claimed: Claimed, effects: &mut Vec<Effect>) -> Option<Claimed> {
+        let (id, epoch) = (claimed.task.id, claimed.epoch);
+        let Some(entry) = self.ledger.get(id) else {
+            return (!self.strays.is_leaving(DispatchName { id, epoch })).then_some(claimed);
+        };
+        let before = entry.live.epoch;
+        if before >= epoch {
+            return None;
+        }
+        if entry.is_disowned() {
+            self.claimed_anew.add(claimed);
+            return None;
+        }
+        // Claimed anew: so the settlement of the pass before was recorded, and its answer lost.
+        self.recorded(now, id, before, effects);
+        Some(claimed)
+    }
+
+    /// Wants a live dispatch taken out. A user's wish outweighs the others, and what is another's is past wishing for.
     pub(super) fn wish(&mut self, id: crate::TaskId, reason: Reason, effects: &mut Vec<Effect>) {
         let Some(entry) = self.ledger.get_mut(id) else { return };
-        if entry.wish == Some(Reason::User) {
+        if matches!(entry.wish, Some(Reason::User | Reason::Disowned)) {
             return;
         }
         entry.wish = Some(reason);
@@ -158,9 +110,17 @@ impl Conductor {
         }
     }
 
-    fn expired(&mut self, tasks: Vec<Arc<Task>>, effects: &mut Vec<Effect>) {
-        for task in tasks {
-            self.finish_on_board(&task, crate::dispatch::Outcome::Expired, effects);
+    /// A pool says how much may be claimed for it. What is not due yet does not wait here for one that takes nothing.
+    pub(super) fn capacity(&mut self, pool: PoolId, slots: usize, effects: &mut Vec<Effect>) {
+        let before = std::mem::replace(&mut self.ledger.pool(pool).slots, slots);
+        match (before, slots) {
+            (1.., 0) => {
+                for id in self.ledger.near_of(pool) {
+                    self.wish(id, Reason::Park, effects);
+                }
+            }
+            (0, 1..) => self.basket.goes_on_for(pool),
+            _ => {}
         }
     }
 
@@ -176,38 +136,64 @@ impl Conductor {
 
     /// How many more tasks may come into the yard, beside those that answers on their way may bring.
     pub(super) fn room_in_all(&self) -> usize {
-        self.settings.live_max.saturating_sub(self.ledger.len() + self.asks.may_bring())
+        let live = self.settings.live_max.saturating_sub(self.ledger.len());
+        live.min(self.allowance.room()).saturating_sub(self.asks.may_bring())
+    }
+
+    /// Whether there is a board to look after.
+    pub(super) fn keeps_basket(&self) -> bool {
+        self.asks.is_owned() && !self.drain.is_draining()
+    }
+
+    /// Whether anything new may start.
+    pub(super) fn may_claim(&self) -> bool {
+        self.keeps_basket() && self.outbox.len() <= OUTBOX_MAX
     }
 
     /// Asks the board for what there is room for.
     pub(super) fn ask_for_work(&mut self, now: Now, effects: &mut Vec<Effect>) {
-        self.look_into_basket(now, effects);
-        if self.drain.is_draining() || self.outbox.len() > OUTBOX_MAX {
-            return;
+        if self.keeps_basket() {
+            self.look_into_basket(now, effects);
         }
-        for pool in self.ledger.pool_ids() {
-            self.claim(now, pool, effects);
-            self.preload(now, pool, effects);
+        if self.may_claim() {
+            for pool in self.ledger.pool_ids() {
+                self.claim(now, pool, effects);
+                self.preload(now, pool, effects);
+            }
+        }
+    }
+
+    fn look_into_basket(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        let chores = self.basket.look(now);
+        if chores.promote {
+            self.asks.ask(now, Request::Promote { up_to: PROMOTION }, Purpose::Promote, effects);
+        }
+        if chores.prune {
+            let request = Request::Prune {
+                ended_before: now.wall - self.settings.history_for,
+                results_before: now.wall - self.settings.result_ttl,
+                keep: self.settings.history_max,
+                up_to: PRUNING,
+            };
+            self.asks.ask(now, request, Purpose::Prune, effects);
         }
     }
 
     fn claim(&mut self, now: Now, pool: PoolId, effects: &mut Vec<Effect>) {
         let total = self.room_in_all();
-        let unjudged = if self.basket.unjudged.contains(pool) { total } else { 0 };
         let budget = self.ledger.pool(pool);
-        let ready = if budget.hungry { budget.room().min(total) } else { 0 };
-        if budget.claiming || ready + unjudged == 0 {
+        let unjudged = if self.standing.is_unjudged(pool) { total } else { 0 };
+        let ready = if self.standing.is_ready(pool) { budget.room_to_claim().min(total) } else { 0 };
+        let rested = budget.rest.is_over(now);
+        if budget.claiming || ready + unjudged == 0 || !rested {
             return;
         }
         budget.claiming = true;
         budget.asked += ready;
+        budget.pace.claim_asked(now);
         let purpose = Purpose::Claim { pool, ready, near: 0 };
-        self.asks.ask(
-            now,
-            Request::Claim { pool, ready, unjudged: unjudged - ready.min(unjudged) },
-            purpose,
-            effects,
-        );
+        let unjudged = unjudged - ready.min(unjudged);
+        self.asks.ask(now, Request::Claim { pool, ready, unjudged }, purpose, effects);
     }
 
     fn preload(&mut self, now: Now, pool: PoolId, effects: &mut Vec<Effect>) {
@@ -226,22 +212,6 @@ impl Conductor {
         let before = now.wall + self.settings.horizon;
         let purpose = Purpose::Claim { pool, ready: 0, near: up_to };
         self.asks.ask(now, Request::Preload { pool, before, up_to }, purpose, effects);
-    }
-
-    fn look_into_basket(&mut self, now: Now, effects: &mut Vec<Effect>) {
-        let before = now.wall + self.settings.horizon;
-        let basket = &mut self.basket;
-        if basket.next_due.is_some_and(|due| due < before)
-            && basket.looked_before.is_none_or(|looked| basket.next_due >= Some(looked))
-        {
-            basket.looked_before = Some(before);
-            basket.near = self.ledger.pool_ids().collect();
-        }
-        let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= now.wall);
-        if !basket.promoting && (is_due(basket.next_due) || is_due(basket.next_expiry)) {
-            basket.promoting = true;
-            self.asks.ask(now, Request::Promote { up_to: PROMOTION }, Purpose::Promote, effects);
-        }
     }
 
     pub(super) fn expire(&mut self, now: Now, effects: &mut Vec<Effect>) {

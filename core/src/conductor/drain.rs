@@ -1,18 +1,22 @@
-//! Drain: nothing new comes in, a mark travels the dispatches' way, and when all is settled what remains is listed.
+//! Drain: nothing new comes in, a mark travels the dispatches' way, and when all is settled the registration is given up.
+//! What remains on a board that ends with the yard is listed.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use super::asks::Purpose;
+use super::purpose::Purpose;
 use super::{Answer, Conductor, Effect};
 use crate::id::{PoolId, TaskId, Token};
 use crate::store::{Filter, Request, TaskView};
-use crate::time::Now;
+use crate::time::{Instant64, Now, Wakeup, earlier};
 
 /// How far a drain is.
 #[derive(Debug, Default)]
 pub(super) struct Drain {
     waiting: Vec<Token>,
     phase: Phase,
+    /// When what runs is not waited for any more, if somebody said so.
+    force_at: Option<Instant64>,
 }
 
 #[derive(Debug, Default)]
@@ -23,6 +27,8 @@ enum Phase {
     Draining(BTreeSet<PoolId>),
     /// All is settled; the board is asked what remains.
     Asked,
+    /// All is settled; the registration is to be given up.
+    Leaving,
     /// Over; this remains.
     Drained(Vec<TaskId>),
 }
@@ -38,6 +44,10 @@ impl Drain {
         }
     }
 
+    pub(super) fn next_wakeup(&self) -> Wakeup {
+        Wakeup::mono(self.force_at)
+    }
+
     fn tell(&mut self, effects: &mut Vec<Effect>) {
         if let Phase::Drained(left) = &self.phase {
             let told = self.waiting.drain(..).map(|reply| (reply, left.clone()));
@@ -46,7 +56,17 @@ impl Drain {
     }
 }
 
+/// To whom the end of a drain is told that nobody asked for.
+const NOBODY: Token = 0;
+
 impl Conductor {
+    /// After the last dispatch that the settings allow.
+    pub(super) fn drain_by_itself(&mut self, effects: &mut Vec<Effect>) {
+        if self.allowance.is_used_up() && !self.drain.is_draining() {
+            self.start_drain(NOBODY, effects);
+        }
+    }
+
     pub(super) fn start_drain(&mut self, reply: Token, effects: &mut Vec<Effect>) {
         self.drain.waiting.push(reply);
         if !self.drain.is_draining() {
@@ -56,18 +76,55 @@ impl Conductor {
         self.drain.tell(effects);
     }
 
+    /// Drains; what runs has `grace`, or less if somebody granted less.
+    pub(super) fn stop(&mut self, now: Now, grace: Duration, reply: Token, effects: &mut Vec<Effect>) {
+        self.start_drain(reply, effects);
+        self.drain.force_at = earlier(self.drain.force_at, Some(now.mono + grace));
+        self.force_in_time(now, effects);
+    }
+
+    pub(super) fn force_in_time(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        if self.drain.next_wakeup().is_due(now) {
+            self.drain.force_at = None;
+            self.force(effects);
+        }
+    }
+
+    pub(super) fn force(&mut self, effects: &mut Vec<Effect>) {
+        effects.extend(self.ledger.pool_ids().map(Effect::Force));
+    }
+
     pub(super) fn go_on_draining(&mut self, now: Now, effects: &mut Vec<Effect>) {
         let Phase::Draining(gone) = &self.drain.phase else { return };
-        let settled = self.ledger.len() == 0 && self.asks.is_empty();
-        if settled && gone.len() == self.ledger.pool_ids().count() {
+        let all_gone = gone.len() == self.ledger.pool_ids().count();
+        if !all_gone || self.ledger.len() > 0 || !self.all_is_answered() {
+            return;
+        }
+        if self.settings.shared {
+            self.drain.phase = Phase::Leaving;
+            effects.push(Effect::Release);
+        } else {
             self.drain.phase = Phase::Asked;
             let filter = Filter { all: true, ..Filter::default() };
             self.asks.ask(now, Request::List { filter, after: 0, limit: usize::MAX }, Purpose::Left, effects);
         }
     }
 
+    /// Without a registration nothing is answered; who waits at the edge is refused soon.
+    fn all_is_answered(&self) -> bool {
+        if self.asks.is_owned() { self.asks.is_empty() } else { !self.asks.is_waited_for() }
+    }
+
     pub(super) fn drained(&mut self, left: &[TaskView], effects: &mut Vec<Effect>) {
         self.drain.phase = Phase::Drained(left.iter().map(|view| view.id).collect());
         self.drain.tell(effects);
+    }
+
+    /// The registration is given up: what remains is for others.
+    pub(super) fn released(&mut self, effects: &mut Vec<Effect>) {
+        self.pulse.stop();
+        if matches!(self.drain.phase, Phase::Leaving) {
+            self.drained(&[], effects);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What the Conductor can be told.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::dispatch::{Cancel, DispatchName, Ended};
 use crate::id::{PoolId, TaskId, Token};
@@ -18,6 +19,13 @@ pub enum Event {
         /// Which task.
         id: TaskId,
         /// For whom.
+        reply: Token,
+    },
+    /// From the edge: who waits for this task's end does not any more. No answer.
+    Unwatch {
+        /// Which task.
+        id: TaskId,
+        /// Who.
         reply: Token,
     },
     /// From the edge: cancel all that the filter picks. Answer: [`Answer::Cancelled`].
@@ -58,6 +66,13 @@ pub enum Event {
     },
     /// From the edge: takes nothing new, finishes or gives back what is in the yard. Answer: [`Answer::Drained`].
     Drain {
+        /// For whom.
+        reply: Token,
+    },
+    /// From the edge: the same; what runs has so long at most. Answer: [`Answer::Drained`].
+    Stop {
+        /// How long.
+        grace: Duration,
         /// For whom.
         reply: Token,
     },

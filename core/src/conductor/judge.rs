@@ -10,7 +10,7 @@ use crate::dispatch::{Dispatch, End, Failure, Outcome, Reason, Return, Trash};
 use crate::id::{Epoch, TaskId};
 use crate::store::Settle;
 use crate::task::{DueAt, Retry};
-use crate::time::{Now, Timestamp};
+use crate::time::Now;
 
 /// The pause after the first setback; it doubles with each.
 const FIRST_SETBACK: Duration = Duration::from_secs(1);
@@ -35,24 +35,61 @@ pub(super) fn judge(now: Now, case: &Case<'_>, end: End) -> (After, Settle) {
         End::Cancelled => done(Outcome::Cancelled),
         _ if gave_up => done(Outcome::Cancelled),
         End::Failed(failure) => failed(now, case, failure),
-        End::Snoozed(pause) => again(now.wall + pause, false),
-        End::Rescheduled(due) => {
-            (After::Rescheduled, Settle::GiveBack { due, setback: false, renew: true, started: false })
+        End::Snoozed(pause) => {
+            let due = now.wall + pause;
+            (After::Again(due), give_back(DueAt::Wall(due), true, true))
         }
-        End::Returned(Return::Drain) => {
-            let due = case.dispatch.due;
-            (After::Again(now.wall), Settle::GiveBack { due, setback: false, renew: false, started: false })
-        }
-        End::Returned(Return::Setback) => again(now.wall + setback_pause(case.setbacks), true),
+        End::Rescheduled(due) => rescheduled(due),
+        End::Returned(Return::Drain) => match case.wish {
+            Some(Reason::Reschedule(due)) => rescheduled(due),
+            _ => as_it_was(now, case.dispatch),
+        },
+        End::Returned(Return::Setback) => set_back(now, case),
     }
+}
+
+/// Whether only a dispatch that had started ends like this.
+pub(super) fn tells_of_a_start(end: &End) -> bool {
+    matches!(end, End::Succeeded(_) | End::Failed(_) | End::Snoozed(_))
+}
+
+fn give_back(due: DueAt, renew: bool, started: bool) -> Settle {
+    Settle::GiveBack { due, setback: false, renew, started }
+}
+
+fn has_started(dispatch: &Dispatch) -> bool {
+    dispatch.live.running().is_some()
+}
+
+fn rescheduled(due: DueAt) -> (After, Settle) {
+    (After::Rescheduled, give_back(due, true, false))
+}
+
+/// Back to the board, in its place.
+pub(super) fn as_it_was(now: Now, dispatch: &Dispatch) -> (After, Settle) {
+    (After::Again(now.wall), give_back(dispatch.due, false, has_started(dispatch)))
+}
+
+/// Back to the board before it began, for a while.
+pub(super) fn later(now: Now, dispatch: &Dispatch) -> (After, Settle) {
+    let pause = now.wall + FIRST_SETBACK;
+    let due = if let DueAt::Wall(due) = dispatch.due { due.max(pause) } else { pause };
+    (After::Again(due), give_back(DueAt::Wall(due), false, false))
+}
+
+/// Nobody survived so many deliveries to report how they ended.
+pub(super) fn crashed(deliveries: u32) -> (After, Settle) {
+    trashed(Trash::Crashed { deliveries })
+}
+
+fn set_back(now: Now, case: &Case<'_>) -> (After, Settle) {
+    let (due, started) = (now.wall + setback_pause(case.setbacks), has_started(case.dispatch));
+    let settle = Settle::GiveBack { due: DueAt::Wall(due), setback: true, renew: false, started };
+    (After::Again(due), settle)
 }
 
 fn done(outcome: Outcome) -> (After, Settle) {
     (After::Finished(outcome.clone()), Settle::Done(outcome))
-}
-
-fn again(due: Timestamp, setback: bool) -> (After, Settle) {
-    (After::Again(due), Settle::GiveBack { due: DueAt::Wall(due), setback, renew: !setback, started: true })
 }
 
 fn failed(now: Now, case: &Case<'_>, failure: Failure) -> (After, Settle) {

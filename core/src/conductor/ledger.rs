@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::collections::hash_map::Entry as MapEntry;
 use std::sync::Arc;
 
+use super::budget::PoolBudget;
 use crate::dispatch::{Dispatch, DispatchName, Outcome, Reason};
 use crate::id::{Epoch, PoolId, TaskId, Token};
 use crate::live::{Live, LiveIndex};
@@ -26,6 +27,13 @@ pub(super) struct Entry {
     pub(super) wish: Option<Reason>,
     /// A running task was told to end.
     pub(super) told: bool,
+}
+
+impl Entry {
+    /// Whether the registration under which it was claimed is lost.
+    pub(super) fn is_disowned(&self) -> bool {
+        self.wish == Some(Reason::Disowned)
+    }
 }
 
 /// What a live task counts as.
@@ -52,37 +60,6 @@ pub(super) enum After {
     Rescheduled,
 }
 
-/// What a pool may have, and has.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct PoolBudget {
-    /// How many dispatches may be claimed for it.
-    pub(super) slots: usize,
-    /// How many are.
-    pub(super) counted: usize,
-    /// How many are not due yet.
-    pub(super) near: usize,
-    /// How many more may come with answers that are on their way.
-    pub(super) asked: usize,
-    /// The same of those that are not due yet.
-    pub(super) asked_near: usize,
-    /// Whether the board may have something for it.
-    pub(super) hungry: bool,
-    /// Whether a claim is on its way.
-    pub(super) claiming: bool,
-    /// Whether a preload is on its way.
-    pub(super) preloading: bool,
-}
-
-impl PoolBudget {
-    pub(super) fn room(self) -> usize {
-        self.slots.saturating_sub(self.counted + self.asked)
-    }
-
-    pub(super) fn room_near(self, near_max: usize) -> usize {
-        near_max.saturating_sub(self.near + self.asked_near)
-    }
-}
-
 /// All live tasks.
 #[derive(Debug)]
 pub(super) struct Ledger {
@@ -90,6 +67,8 @@ pub(super) struct Ledger {
     live: Arc<LiveIndex>,
     pools: Vec<PoolBudget>,
     expiring: BTreeSet<(Timestamp, TaskId)>,
+    /// How many entries are disowned.
+    disowned: usize,
 }
 
 impl Ledger {
@@ -99,6 +78,7 @@ impl Ledger {
             live,
             pools: vec![PoolBudget::default(); pools],
             expiring: BTreeSet::new(),
+            disowned: 0,
         }
     }
 
@@ -135,11 +115,20 @@ impl Ledger {
         entries
     }
 
+    /// The tasks of a pool that are not due yet, in order of arrival, but for those that somebody wants out already.
+    pub(super) fn near_of(&self, pool: PoolId) -> Vec<TaskId> {
+        let near = |entry: &&Entry| entry.pool == pool && entry.place == Place::Near && entry.wish.is_none();
+        let mut near: Vec<_> = self.entries.values().filter(near).map(|entry| &entry.live).collect();
+        near.sort_unstable_by_key(|live| live.sequence);
+        near.into_iter().map(|live| live.task.id).collect()
+    }
+
     /// A claimed task enters the yard.
     pub(super) fn begin(&mut self, claimed: Claimed, watch: Option<Token>) -> Dispatch {
-        let Claimed { task, order, epoch, attempts, posted, due, judged, .. } = claimed;
+        let Claimed { task, order, epoch, attempts, posted, due, judged, crash_marks, .. } = claimed;
         let id = task.id;
-        let live = Arc::new(Live::new(task, order.sequence, posted, epoch, attempts + 1));
+        let live = Live::new(task, order.sequence, posted, epoch, attempts + 1);
+        let live = Arc::new(if crash_marks > 0 { live.suspected() } else { live });
         let place = match due {
             _ if claimed.unjudged => Place::Outside,
             DueAt::Now => Place::Counted,
@@ -213,11 +202,39 @@ impl Ledger {
         let (pool, expires) = (entry.pool, entry.expires);
         let place = std::mem::replace(&mut entry.place, Place::Settling(after));
         self.uncount(pool, &place);
+        if place == Place::Counted {
+            self.pool(pool).pace.ended();
+        }
         self.live.remove(&name.id);
         if let Some(expires) = expires {
             self.expiring.remove(&(expires, name.id));
         }
         Some(judged)
+    }
+
+    /// The dispatch is another's from now on. Whether it was not before.
+    pub(super) fn disown(&mut self, id: TaskId) -> bool {
+        let Some(entry) = self.entries.get_mut(&id).filter(|entry| !entry.is_disowned()) else {
+            return false;
+        };
+        entry.wish = Some(Reason::Disowned);
+        entry.told = false;
+        self.disowned += 1;
+        true
+    }
+
+    /// Whether this dispatch is in the yard and another's.
+    pub(super) fn is_disowned(&self, name: DispatchName) -> bool {
+        let is = |entry: &Entry| entry.live.epoch == name.epoch && entry.is_disowned();
+        self.disowned > 0 && self.entries.get(&name.id).is_some_and(is)
+    }
+
+    /// A disowned dispatch ended: nothing of it is recorded.
+    pub(super) fn let_go(&mut self, name: DispatchName) {
+        if self.settling(name, |_| (After::Rescheduled, ())).is_some() {
+            self.disowned -= 1;
+            self.settled(name.id, name.epoch);
+        }
     }
 
     /// The settlement of this dispatch is recorded or refused.
@@ -238,6 +255,11 @@ impl Ledger {
         Wakeup::wall(self.expiring.first().map(|(at, _)| *at))
     }
 
+    /// When a pool may claim again that rests.
+    pub(super) fn next_claim(&self) -> Wakeup {
+        Wakeup::mono(self.pools.iter().filter_map(|budget| budget.rest.until()).min())
+    }
+
     pub(super) fn get_mut(&mut self, id: TaskId) -> Option<&mut Entry> {
         self.entries.get_mut(&id)
     }
@@ -251,6 +273,7 @@ impl Ledger {
             assert_eq!(budget.counted, count(&Place::Counted), "counted of pool {index}");
             assert_eq!(budget.near, count(&Place::Near), "near of pool {index}");
         }
+        assert_eq!(self.disowned, self.entries.values().filter(|entry| entry.is_disowned()).count());
         let ended = |entry: &&Entry| matches!(entry.place, Place::Settling(_));
         assert_eq!(self.live.len(), self.entries.len() - self.entries.values().filter(ended).count());
     }

@@ -23,10 +23,17 @@ pub struct Settings {
     pub shared: bool,
     /// How many deliveries in a row may end with nobody left to report it, before the task is trashed.
     pub max_deliveries: u32,
-    /// How many dispatches are begun in all; then the yard drains. `None`: no bound.
+    /// How many dispatches are begun in all, those that come back without having started left out. After the end of the
+    /// last the yard drains by itself, and tells its end to token 0, which nobody has. `None`: no bound.
     pub max_dispatches: Option<u64>,
     /// How long a submit waits for a store that fails, before it fails too.
     pub submit_patience: Duration,
+    /// How long a shared board remembers what ended.
+    pub history_for: Duration,
+    /// How many ended tasks a shared board remembers.
+    pub history_max: usize,
+    /// How long a shared board keeps the values of what ended.
+    pub result_ttl: Duration,
     /// Whether anybody observes, so that [`Effect::Happened`] is worth sending.
     pub observed: bool,
 }
@@ -42,6 +49,9 @@ impl Default for Settings {
             max_deliveries: defaults::MAX_DELIVERIES,
             max_dispatches: None,
             submit_patience: defaults::SUBMIT_PATIENCE,
+            history_for: defaults::HISTORY_FOR,
+            history_max: defaults::HISTORY_MAX,
+            result_ttl: defaults::RESULT_TTL,
             observed: false,
         }
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::admission::absolute;
-use super::asks::Purpose;
 use super::judge::{self, Case};
 use super::ledger::{After, Entry, Place};
+use super::purpose::Purpose;
 use super::{Conductor, Effect, Happened, RescheduleResult};
-use crate::dispatch::{Ended, Outcome};
-use crate::id::{Epoch, TaskId};
+use crate::dispatch::{Dispatch, Ended, Outcome};
+use crate::id::{Epoch, FollowUp, TaskId};
 use crate::store::{NewRow, Request, Settle, Settled, Settlement};
 use crate::task::{Extras, Task};
 use crate::time::Now;
@@ -25,10 +25,25 @@ impl Outbox {
     pub(super) fn len(&self) -> usize {
         self.batch.len() + self.on_the_way
     }
+
+    pub(super) fn put(&mut self, settlement: Settlement) {
+        self.batch.push(settlement);
+    }
+
+    /// The registration is lost: what is not recorded is refused, or would be.
+    pub(super) fn lose_all(&mut self) {
+        self.stale += self.batch.len() as u64;
+        self.batch.clear();
+        self.on_the_way = 0;
+    }
 }
 
 impl Conductor {
-    pub(super) fn ended(&mut self, now: Now, Ended { dispatch, end }: Ended) {
+    pub(super) fn ended(&mut self, now: Now, Ended { dispatch, end }: Ended, effects: &mut Vec<Effect>) {
+        if self.ledger.is_disowned(dispatch.name()) {
+            return self.let_go(now, &dispatch, effects);
+        }
+        let started = judge::tells_of_a_start(&end) || dispatch.live.running().is_some();
         let retries = &self.settings.retry;
         let verdict = self.ledger.settling(dispatch.name(), |entry| {
             let own = dispatch.task().retry.as_deref().copied();
@@ -37,9 +52,22 @@ impl Conductor {
             judge::judge(now, &case, end)
         });
         let Some(settle) = verdict else { return };
+        self.allowance.ended(started);
+        self.suspects.ended(dispatch.name());
+        self.settle(now, &dispatch, settle);
+    }
+
+    /// A claimed dispatch that does not begin.
+    pub(super) fn turn_away(&mut self, now: Now, dispatch: &Dispatch, verdict: (After, Settle)) {
+        if let Some(settle) = self.ledger.settling(dispatch.name(), |_| verdict) {
+            self.settle(now, dispatch, settle);
+        }
+    }
+
+    fn settle(&mut self, now: Now, dispatch: &Dispatch, settle: Settle) {
         let posts = self.follow_ups(now, dispatch.task(), dispatch.epoch(), &settle);
         let (id, epoch, sequence) = (dispatch.id(), dispatch.epoch(), dispatch.order.sequence);
-        self.outbox.batch.push(Settlement { id, sequence, epoch, settle, posts });
+        self.outbox.put(Settlement { id, sequence, epoch, settle, posts });
     }
 
     /// Callbacks after a success, errbacks after the trash; their ids are derived, so that a repeated settlement posts
@@ -47,13 +75,13 @@ impl Conductor {
     fn follow_ups(&self, now: Now, task: &Task, epoch: Epoch, settle: &Settle) -> Vec<NewRow> {
         let Some(extras) = task.extras.as_deref() else { return Vec::new() };
         let Extras { callbacks, errbacks, .. } = extras;
-        let (label, tasks) = match settle {
-            Settle::Done(Outcome::Succeeded(_)) => ("callback", callbacks),
-            Settle::Trash(_) => ("errback", errbacks),
+        let (kind, tasks) = match settle {
+            Settle::Done(Outcome::Succeeded(_)) => (FollowUp::Callback, callbacks),
+            Settle::Trash(_) => (FollowUp::Errback, errbacks),
             _ => return Vec::new(),
         };
         let follow_up = |(index, template): (usize, &Task)| {
-            let id = task.id.derived(format!("{label} {epoch} {index}").as_bytes());
+            let id = task.id.follow_up(kind, epoch, index);
             let child = Task { id, ..template.clone() };
             let expires = child.expires.map(|expires| absolute(now, expires));
             NewRow {
@@ -80,6 +108,7 @@ impl Conductor {
     pub(super) fn settled(&mut self, now: Now, results: &[Settled], effects: &mut Vec<Effect>) {
         self.outbox.on_the_way -= results.len();
         for Settled { id, epoch, accepted } in results {
+            self.strays.left(*id, *epoch);
             if *accepted {
                 self.recorded(now, *id, *epoch, effects);
             } else if let Some(entry) = self.ledger.settled(*id, *epoch) {
@@ -93,7 +122,7 @@ impl Conductor {
         self.outbox.stale += 1;
         self.came_back(now, &entry.live.task, effects);
         if let Some(watch) = entry.watch {
-            self.watch(now, entry.live.task.id, watch, effects);
+            self.follow(now, entry.live.task.id, watch, effects);
         }
     }
 
@@ -110,7 +139,12 @@ impl Conductor {
             return;
         };
         let again = if let After::Again(due) = after { Some(due) } else { None };
-        self.happened(effects, || Happened::AttemptEnded { task: Arc::clone(&live.task), epoch, again });
+        self.happened(effects, || Happened::AttemptEnded {
+            task: Arc::clone(&live.task),
+            epoch,
+            attempt: live.attempt,
+            again,
+        });
         if let (Some(watch), After::Again(_) | After::Rescheduled) = (watch, &after) {
             self.watchers.add(id, watch);
         }

@@ -1,6 +1,7 @@
 //! What a Pool waits for, in one order of time. Says what is due, never what to do about it.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use crate::id::TaskId;
 use crate::time::Instant64;
@@ -23,6 +24,12 @@ pub(super) enum Alarm {
     /// What runs had its `drain_grace`.
     Drain,
 }
+
+/// Who hears an alarm so late has been asleep itself, and what workers said meanwhile is still to be heard: before a worker or
+/// a task is blamed for its silence it has a [second](SECOND_LOOK).
+const LATE: Duration = Duration::from_millis(100);
+/// See [`LATE`].
+pub(super) const SECOND_LOOK: Duration = Duration::from_secs(1);
 
 /// All alarms, the first due first.
 #[derive(Debug, Default)]
@@ -49,13 +56,11 @@ impl Alarms {
         self.0.remove(&(at, alarm));
     }
 
-    /// The first that is due.
-    pub(super) fn pop_due(&mut self, now: Instant64) -> Option<Alarm> {
-        let (at, _) = self.0.first()?;
-        if *at > now {
-            return None;
-        }
-        self.0.pop_first().map(|(_, alarm)| alarm)
+    /// The first that is due, and whether it is [late](LATE).
+    pub(super) fn pop_due(&mut self, now: Instant64) -> Option<(Alarm, bool)> {
+        let (at, alarm) = *self.0.first().filter(|(at, _)| *at <= now)?;
+        self.0.pop_first();
+        Some((alarm, at + LATE <= now))
     }
 
     /// When the first is due.

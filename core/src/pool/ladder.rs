@@ -1,6 +1,6 @@
 //! How a task or a worker that does not end is made to: told, then SIGTERM, then SIGKILL. Never judges how a task ended.
 
-use super::alarms::Alarm;
+use super::alarms::{Alarm, SECOND_LOOK};
 use super::worker::{Doom, Rung};
 use super::{Effect, Pool};
 use crate::dispatch::{End, Failure};
@@ -38,10 +38,13 @@ impl Pool {
     }
 
     /// A task's alarm: its time limit, or its grace after it was told.
-    pub(super) fn time_is_up(&mut self, now: Now, id: TaskId, effects: &mut Vec<Effect>) {
+    pub(super) fn time_is_up(&mut self, now: Now, id: TaskId, late: bool, effects: &mut Vec<Effect>) {
         let Some(held) = self.held.get_mut(&id) else { return };
         held.alarm = None;
         let (number, told) = (held.worker, held.told);
+        if late && told.is_none() {
+            return self.alarms.set(Alarm::Task(id), &mut held.alarm, Some(now.mono + SECOND_LOOK));
+        }
         match told {
             _ if !self.settings.killable => self.leave_behind(now, id, effects),
             None => self.tell_to_end(now, id, CancelReason::Timeout, effects),
@@ -89,10 +92,13 @@ impl Pool {
     }
 
     /// A worker's alarm: it did not get ready, or did not end.
-    pub(super) fn next_rung(&mut self, now: Now, number: u32, effects: &mut Vec<Effect>) {
+    pub(super) fn next_rung(&mut self, now: Now, number: u32, late: bool, effects: &mut Vec<Effect>) {
         let Some(worker) = self.crew.get_mut(number) else { return };
         worker.alarm = None;
         match worker.rung {
+            Rung::Calm if late => {
+                self.alarms.set(Alarm::Worker(number), &mut worker.alarm, Some(now.mono + SECOND_LOOK));
+            }
             Rung::Calm if worker.was_ready => self.watch_start(now, number, effects),
             Rung::Calm => self.kill(now, number, Doom::Unready, effects),
             Rung::Asked => self.terminate(now, number, Doom::Ladder, effects),

@@ -120,11 +120,11 @@ impl Pool {
         self.starts.degraded(&self.settings) || self.stuck > self.settings.max_stuck as usize
     }
 
-    fn ring(&mut self, now: Now, alarm: Alarm, effects: &mut Vec<Effect>) {
+    fn ring(&mut self, now: Now, alarm: Alarm, late: bool, effects: &mut Vec<Effect>) {
         match alarm {
-            Alarm::Task(id) => self.time_is_up(now, id, effects),
+            Alarm::Task(id) => self.time_is_up(now, id, late, effects),
             Alarm::Mark(id) => self.no_leave(now, id, effects),
-            Alarm::Worker(number) => self.next_rung(now, number, effects),
+            Alarm::Worker(number) => self.next_rung(now, number, late, effects),
             Alarm::Stall(number) => self.look_for_stall(now, number, effects),
             Alarm::Age(number) => self.retire(now, number, effects),
             Alarm::Drain => self.drain_grace_over(now, effects),
@@ -154,8 +154,8 @@ impl Machine for Pool {
     }
 
     fn wake(&mut self, now: Now, effects: &mut Vec<Effect>) {
-        while let Some(alarm) = self.alarms.pop_due(now.mono) {
-            self.ring(now, alarm, effects);
+        while let Some((alarm, late)) = self.alarms.pop_due(now.mono) {
+            self.ring(now, alarm, late, effects);
         }
         self.end_turn(now, effects);
     }

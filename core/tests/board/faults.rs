@@ -203,11 +203,11 @@ impl Script {
     fn die(&mut self) {
         let [dead, heir] = self.owners;
         self.rig.pass_lease(LEASE).as_owner(heir).renew();
-        let claim = self.model.held(dead);
-        while self.rig.take_over(2).1 {}
+        let held = self.model.held(dead);
+        self.rig.take_over_all(2);
         self.model.take_over(self.now(), dead);
         self.rig.as_owner(dead);
-        for (n, epoch) in claim {
+        for (n, epoch) in held {
             assert!(self.rig.is_refused(settlement(n, epoch, done())), "a zombie settled {n}");
         }
         self.rig.as_owner(heir);

@@ -1,10 +1,17 @@
-//! What only the memory board promises: it remembers so many ended tasks without being asked to prune, and serves one owner
-//! that never registers.
+//! What only the memory board promises: it remembers so many ended tasks without being asked to prune, serves one owner that
+//! never registers, and says how many rows it looks at.
 
-use taskyard_core::board::Settings;
-use taskyard_core::store::{OwnerId, Request, RowState};
+use std::sync::Arc;
 
-use crate::rig::{A, LEASE, Rig, done, trash};
+use taskyard_core::board::{Board, Settings};
+use taskyard_core::router::Router;
+use taskyard_core::store::{
+    Answer, Ask, Asker, Filter, OwnerId, Registration, Request, RowState, StoreError,
+};
+use taskyard_core::time::Instant64;
+use taskyard_core::{Machine, Now};
+
+use crate::rig::{A, LEASE, NONE, Rig, all, cancelled, done, pages, trash};
 use crate::task::task;
 
 #[test]
@@ -58,4 +65,59 @@ fn who_never_registered_is_never_fenced() {
     rig.as_owner(OwnerId::SOLE);
     assert_eq!(rig.states([1]), [RowState::Claimed]);
     assert!(rig.settle(1, 1, done()));
+}
+
+/// Far more than a board looks at for one answer.
+const MANY: u64 = 12_000;
+
+fn crowded() -> Rig {
+    let mut rig = Rig::new();
+    rig.post_many((0..MANY).map(|n| task(n).lane(if n == MANY - 1 { "b" } else { "a.x" }, "one")));
+    rig
+}
+
+#[test]
+fn a_list_looks_at_a_bounded_number_of_rows() {
+    let mut rig = crowded();
+    let rare = Filter { namespace: Some("b".parse().unwrap()), ..Filter::default() };
+    let (none, more) = rig.page(rare.clone(), 0, 9);
+    assert_eq!(none, NONE);
+    assert!(more.is_some(), "what it picks is farther on");
+    assert_eq!(rig.list(rare, 9), [MANY - 1]);
+    assert_eq!(rig.list(all(), MANY as usize).len(), MANY as usize);
+}
+
+#[test]
+fn a_cancel_looks_at_a_bounded_number_of_rows_and_is_repeated_whole() {
+    let mut rig = crowded();
+    let (first, _, more) = rig.cancel_from(all(), 0);
+    assert_eq!(first, (0..10_000).collect::<Vec<_>>());
+    let more = more.expect("there are more");
+    assert_eq!(cancelled(rig.repeat()).0, first);
+    assert_eq!(rig.counts().ready, MANY as usize - 10_000);
+    let rest = pages(|after| {
+        let (tasks, _, more) = rig.cancel_from(all(), after.max(more));
+        (tasks, more)
+    });
+    assert_eq!(rest, (10_000..MANY).collect::<Vec<_>>());
+    assert_eq!(rig.counts().ready, 0);
+}
+
+#[test]
+fn requests_of_who_was_fenced_are_counted() {
+    let mut board = Board::new(Settings::default(), Router::default());
+    let mut ask = |owner, mono, request| {
+        let (request, mut replies) = (Arc::new(request), Vec::new());
+        let ask = Ask { owner, from: Asker::Conductor, no: 1, request, oldest_open: 1 };
+        board.handle(Now { mono: Instant64(mono), ..Now::default() }, ask, &mut replies);
+        (board.stale_writes(), replies.remove(0).answer)
+    };
+    let lease = Registration { lease: LEASE, ..Registration::default() };
+    let (_, registered) = ask(OwnerId::SOLE, 0, Request::Register(lease));
+    let Ok(Answer::Registered(owner)) = registered else { panic!("{registered:?}") };
+    assert!(matches!(ask(owner, 5, Request::Renew), (0, Ok(_))));
+    assert!(ask(OwnerId::SOLE, 20_000_000, Request::TakeOver { up_to: 1 }).1.is_ok());
+    assert!(matches!(ask(owner, 20_000_000, Request::Count), (0, Ok(_))));
+    assert!(matches!(ask(owner, 20_000_000, Request::Renew), (1, Err(StoreError::Fenced))));
+    assert!(matches!(ask(owner, 20_000_000, Request::Settle(vec![])), (2, Err(StoreError::Fenced))));
 }

@@ -63,6 +63,18 @@ fn a_claim_is_repeated_to_its_owner_alone() {
 }
 
 #[test]
+fn a_repeated_claim_gives_no_row_that_another_has_meanwhile() {
+    let mut rig = Rig::new();
+    let (first, other) = (rig.owner(), rig.register());
+    rig.post([task(1), task(2)]);
+    assert_eq!(rig.claim(A, 2), [1, 2]);
+    let claim = rig.last();
+    rig.settle(1, 1, give_back());
+    assert_eq!(rig.as_owner(other).claim(A, 2), [1]);
+    assert_eq!(ids(&claimed(rig.as_owner(first).ask_again(claim)).0), [2]);
+}
+
+#[test]
 fn who_has_a_task_is_told_so_when_it_is_posted_again_and_nobody_else() {
     let mut rig = Rig::new();
     let (first, other) = (rig.owner(), rig.register());

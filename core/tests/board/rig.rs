@@ -307,6 +307,19 @@ impl Rig {
         }
     }
 
+    /// Takes over all there is, in steps of so many rows. How many were given back.
+    pub(crate) fn take_over_all(&mut self, step: usize) -> usize {
+        let mut returned = 0;
+        for _ in 0..1_000 {
+            let (some, more) = self.take_over(step);
+            returned += some;
+            if !more {
+                return returned;
+            }
+        }
+        panic!("there is always more to take over");
+    }
+
     pub(crate) fn owners(&mut self) -> Vec<OwnerView> {
         match self.ask(Request::Owners) {
             Answer::Owners(owners) => owners,

@@ -18,7 +18,7 @@ fn heir(rig: &mut Rig) {
 /// What the present owner has comes back to another.
 fn die(rig: &mut Rig) {
     heir(rig);
-    while rig.take_over(9).1 {}
+    rig.take_over_all(9);
 }
 
 /// B3
@@ -104,6 +104,23 @@ fn two_dead_owners_are_taken_over_together() {
     assert_eq!(rig.claim(A, 1), [3]);
     assert_eq!(rig.take_over(9), (2, false));
     assert_eq!(rig.states([1, 2, 3]), [Ready, Ready, Claimed]);
+}
+
+#[test]
+fn of_two_dead_owners_the_older_task_comes_back_first() {
+    let mut rig = Rig::new();
+    let (first, second) = (rig.owner(), rig.register());
+    rig.post([task(1)]);
+    rig.as_owner(second).claim(A, 1);
+    rig.post([task(2)]);
+    rig.as_owner(first).claim(A, 1);
+    rig.post([task(3)]);
+    rig.as_owner(second).claim(A, 1);
+    heir(&mut rig);
+    for (n, state) in [(1, [Ready, Claimed, Claimed]), (2, [Ready, Ready, Claimed])] {
+        assert_eq!(rig.take_over(1), (1, true));
+        assert_eq!(rig.states([1, 2, 3]), state, "after {n}");
+    }
 }
 
 #[test]

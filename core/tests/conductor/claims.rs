@@ -107,3 +107,47 @@ fn looking_changes_nothing() {
     let one = query(Request::Get(crate::yard::id(2)));
     assert!(matches!(one, store::Answer::Task(Some(view)) if view.id == crate::yard::id(2)));
 }
+
+/// What others put there, what they lost sight of, and what is to be forgotten.
+#[test]
+fn a_shared_board_is_looked_after_by_the_way() {
+    let settings = Settings {
+        history_for: std::time::Duration::from_secs(1_000),
+        result_ttl: std::time::Duration::from_secs(100),
+        history_max: 7,
+        ..crate::shared::settings()
+    };
+    let mut yard = Yard::with(1, settings);
+    yard.register();
+    yard.board_is_up = false;
+    let mut prunes = Vec::new();
+    for second in 1..=130_u64 {
+        yard.pass(1_000);
+        for ask in &yard.asks {
+            if let Request::Prune { ended_before, results_before, keep, .. } = &*ask.request {
+                let now = crate::yard::at(second * 1_000);
+                prunes.push((
+                    second,
+                    now.since(*ended_before) / 1_000_000,
+                    now.since(*results_before) / 1_000_000,
+                    *keep,
+                ));
+            }
+        }
+        while yard.answer_one() {}
+    }
+    assert_eq!(prunes, [(60, 1_000, 100, 7), (120, 1_000, 100, 7)]);
+}
+
+#[test]
+fn pruning_goes_on_at_once_while_there_is_more() {
+    let mut yard = crate::shared::yard(1);
+    yard.board_is_up = false;
+    yard.pass(60_000);
+    yard.asks.retain(|ask| matches!(*ask.request, Request::Prune { .. }));
+    for more in [true, true, false] {
+        assert_eq!(yard.asked(), ["prune"]);
+        yard.script(Ok(store::Answer::Pruned { rows: 1_000, more }), store::Status::default());
+    }
+    assert!(yard.asked().is_empty());
+}

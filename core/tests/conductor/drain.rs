@@ -1,5 +1,7 @@
 //! The end of a yard.
 
+use std::time::Duration;
+
 use taskyard_core::conductor::{Answer, Effect, Event};
 use taskyard_core::dispatch::{End, Return};
 
@@ -61,6 +63,77 @@ fn what_a_late_answer_brings_goes_back_at_once() {
     assert_eq!(left(yard.answer(ASK)), [1]);
 }
 
+fn releases(yard: &Yard) -> usize {
+    yard.said.iter().filter(|effect| matches!(effect, Effect::Release)).count()
+}
+
+/// B11
+#[test]
+fn on_a_shared_board_a_drain_ends_with_the_registration_and_leaves_the_rest_to_others() {
+    let mut yard = crate::shared::yard(2);
+    yard.submit([task(1), task(2), task(3), delayed(4, 60_000)]);
+    yard.tell(Event::Drain { reply: ASK });
+    yard.end(2, End::Returned(Return::Drain));
+    yard.tell(Event::Drained(POOL));
+    yard.board_is_up = false;
+    yard.end(1, success());
+    assert_eq!(releases(&yard), 0, "its end is not recorded");
+    while yard.answer_one() {}
+    assert_eq!((releases(&yard), yard.is_silent(ASK)), (1, true));
+    yard.tell(Event::Released);
+    assert_eq!(left(yard.answer(ASK)), [0; 0]);
+    yard.pulses();
+    yard.pass(10_000);
+    assert_eq!((releases(&yard), yard.pulses(), yard.asks.len()), (1, 0, 0));
+    let other = yard.other();
+    assert_eq!(yard.claim_all(other), [(2, 2), (3, 1)], "at once, not when a lease ends");
+}
+
+#[test]
+fn a_yard_that_never_registered_drains_too() {
+    let mut yard = Yard::with(2, crate::shared::settings());
+    yard.submit_as([task(1)], false);
+    yard.tell(Event::Learned { pool: POOL, names: Vec::new() });
+    yard.tell(Event::Drain { reply: ASK });
+    yard.tell(Event::Drained(POOL));
+    assert_eq!(releases(&yard), 0, "somebody waits for an answer");
+    yard.pass(10_000);
+    assert!(!yard.is_silent(1), "the submit is refused");
+    assert_eq!(releases(&yard), 1);
+    yard.tell(Event::Released);
+    assert_eq!(left(yard.answer(ASK)), [0; 0]);
+}
+
+/// B5, while it drains
+#[test]
+fn a_drain_does_not_wait_for_what_is_anothers() {
+    let mut yard = crate::shared::yard(2);
+    yard.submit([task(1), task(2)]);
+    yard.board_is_up = false;
+    yard.end(1, success());
+    yard.tell(Event::Drain { reply: ASK });
+    yard.lose_lease();
+    yard.tell(Event::Drained(POOL));
+    assert_eq!(releases(&yard), 0, "one still runs");
+    yard.end(2, End::Cancelled);
+    assert_eq!(releases(&yard), 1);
+}
+
+/// D18
+#[test]
+fn near_ones_are_parked_again_at_once_when_the_yard_drains() {
+    let mut yard = crate::shared::yard(2);
+    yard.submit([delayed(1, 1_000), delayed(2, 60_000)]);
+    yard.tell(Event::Drain { reply: ASK });
+    yard.end(1, End::Returned(Return::Drain));
+    yard.tell(Event::Drained(POOL));
+    assert_eq!(releases(&yard), 1);
+    yard.pass(1_000);
+    assert!(yard.live().is_empty(), "nothing that falls due during the drain starts");
+    let other = yard.other();
+    assert_eq!(yard.claim_all(other), []);
+}
+
 #[test]
 fn a_second_signal_reaches_every_pool() {
     let mut yard = Yard::new(1);
@@ -68,4 +141,30 @@ fn a_second_signal_reaches_every_pool() {
     yard.tell(Event::Force);
     assert!(matches!(yard.said[..], [Effect::Drain, Effect::Force(POOL)]));
     assert!(yard.is_silent(ASK), "until the pool says that it is gone");
+}
+
+/// B11
+#[test]
+fn a_stop_drains_and_forces_what_outlasts_the_shortest_grace() {
+    let mut yard = Yard::new(1);
+    let stop = |grace, reply| Event::Stop { grace: Duration::from_secs(grace), reply };
+    yard.tell(stop(5, ASK));
+    yard.tell(stop(3, ASK + 1));
+    assert!(matches!(yard.said[..], [Effect::Drain]), "one mark");
+    yard.pass(2_999);
+    assert!(matches!(yard.said[..], [Effect::Drain]), "the grace is not over");
+    yard.pass(1);
+    yard.pass(10_000);
+    assert!(matches!(yard.said[..], [Effect::Drain, Effect::Force(POOL)]), "{:?}", yard.said);
+    yard.tell(Event::Drained(POOL));
+    assert!(left(yard.answer(ASK)).is_empty());
+    assert!(left(yard.answer(ASK + 1)).is_empty());
+}
+
+/// B11
+#[test]
+fn a_stop_without_grace_forces_at_once() {
+    let mut yard = Yard::new(1);
+    yard.tell(Event::Stop { grace: Duration::ZERO, reply: ASK });
+    assert!(matches!(yard.said[..], [Effect::Drain, Effect::Force(POOL)]), "{:?}", yard.said);
 }

@@ -3,7 +3,15 @@
 mod admission;
 mod cancel;
 mod claims;
+mod disowned;
 mod drain;
+mod elsewhere;
 mod end;
+mod outage;
+mod owner;
+mod room;
+mod shared;
+mod soak;
 mod store;
+mod suspects;
 mod yard;

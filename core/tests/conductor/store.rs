@@ -14,8 +14,10 @@ fn down() -> Yard {
 /// B17
 #[test]
 fn a_request_that_failed_is_repeated_under_its_number_after_a_growing_pause() {
-    let mut yard = down();
-    yard.submit_as([task(1)], false);
+    let mut yard = Yard::new(1);
+    yard.submit([task(1)]);
+    yard.board_is_up = false;
+    yard.end(1, success());
     let no = yard.asks[0].no;
     for pause in [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000] {
         yard.fail_one();
@@ -24,10 +26,9 @@ fn a_request_that_failed_is_repeated_under_its_number_after_a_growing_pause() {
         yard.pass(1);
         assert_eq!(yard.asks.iter().map(|ask| ask.no).collect::<Vec<_>>(), [no]);
     }
-    assert!(yard.is_silent(1));
+    assert!(yard.outcomes().is_empty());
     while yard.answer_one() {}
-    assert_eq!(yard.live(), [1]);
-    assert!(!yard.is_silent(1));
+    assert_eq!(yard.outcomes(), [(1, Outcome::Succeeded("null".into()))]);
 }
 
 /// B17

@@ -14,7 +14,7 @@ use taskyard_core::id::PoolId;
 use taskyard_core::live::LiveIndex;
 use taskyard_core::names::Lane;
 use taskyard_core::router::Router;
-use taskyard_core::store::{Ask, BatchId, Filter, Reply, Status, StoreError};
+use taskyard_core::store::{self, Ask, BatchId, Filter, Reply, Status, StoreError};
 use taskyard_core::task::{Body, Due, Extras, Key, KeyLimits, Priority, Retry, Task};
 use taskyard_core::time::{Instant64, Timestamp};
 use taskyard_core::{Machine, Now, TaskId};
@@ -28,7 +28,7 @@ pub(crate) const WATCH: u64 = 2;
 
 pub(crate) struct Yard {
     pub(crate) conductor: Conductor,
-    board: Board,
+    pub(crate) board: Board,
     pub(crate) now: Now,
     /// What waits for the board's answer while it is held up.
     pub(crate) asks: VecDeque<Ask>,
@@ -39,6 +39,8 @@ pub(crate) struct Yard {
     pub(crate) cancels: Vec<Cancel>,
     answers: Vec<(u64, Answer)>,
     pub(crate) said: Vec<Effect>,
+    /// How many requests others asked.
+    pub(crate) others: u64,
 }
 
 pub(crate) fn id(n: u64) -> TaskId {
@@ -93,6 +95,13 @@ pub(crate) fn with_follow_ups(n: u64) -> Task {
     Task { extras: Some(Box::new(extras)), ..task(n) }
 }
 
+/// The only pool takes everything and knows one name.
+pub(crate) fn router() -> Router {
+    let mut router = Router::default();
+    router.bind(POOL, &["#".parse().unwrap()], Some(&["one".parse().unwrap()]));
+    router
+}
+
 pub(crate) fn success() -> End {
     End::Succeeded("null".into())
 }
@@ -109,11 +118,9 @@ impl Yard {
     }
 
     pub(crate) fn with(slots: usize, settings: Settings) -> Self {
-        let mut router = Router::default();
-        router.bind(POOL, &["#".parse().unwrap()], Some(&["one".parse().unwrap()]));
         let mut yard = Self {
             conductor: Conductor::new(settings, 1, Arc::new(LiveIndex::default())),
-            board: Board::new(board::Settings::default(), router),
+            board: Board::new(board::Settings::default(), router()),
             now: Now { mono: Instant64(0), wall: START },
             asks: VecDeque::new(),
             board_is_up: true,
@@ -121,6 +128,7 @@ impl Yard {
             cancels: Vec::new(),
             answers: Vec::new(),
             said: Vec::new(),
+            others: 0,
         };
         yard.tell(Event::Capacity { pool: POOL, slots });
         yard
@@ -129,6 +137,15 @@ impl Yard {
     pub(crate) fn tell(&mut self, event: Event) {
         let mut effects = Vec::new();
         self.conductor.handle(self.now, event, &mut effects);
+        self.end_turn(effects);
+    }
+
+    /// In one turn.
+    pub(crate) fn tell_all(&mut self, events: Vec<Event>) {
+        let mut effects = Vec::new();
+        for event in events {
+            self.conductor.handle(self.now, event, &mut effects);
+        }
         self.end_turn(effects);
     }
 
@@ -177,9 +194,13 @@ impl Yard {
 
     /// The store fails to answer the first question.
     pub(crate) fn fail_one(&mut self) {
+        self.script(Err(StoreError::Unavailable("the disk is on fire".into())), Status::default());
+    }
+
+    /// The first question is answered as the test says.
+    pub(crate) fn script(&mut self, answer: Result<store::Answer, StoreError>, status: Status) {
         let ask = self.asks.pop_front().expect("something was asked");
-        let answer = Err(StoreError::Unavailable("the disk is on fire".into()));
-        let reply = Reply { to: ask.from, no: ask.no, answer, status: Status::default() };
+        let reply = Reply { to: ask.from, no: ask.no, answer, status };
         self.tell(Event::Reply(Box::new(reply)));
     }
 
@@ -204,6 +225,22 @@ impl Yard {
             inside,
             batch: None,
         }));
+    }
+
+    /// In one turn, with nobody who waits.
+    pub(crate) fn submit_many(&mut self, tasks: impl IntoIterator<Item = Task>) {
+        let tasks = tasks.into_iter().map(Arc::new).collect();
+        let (reply, watch, inside, batch) = (SUBMIT, None, false, None);
+        self.tell(Event::Submit(Submission { tasks, reply, watch, inside, batch }));
+        self.answer(SUBMIT);
+    }
+
+    /// The first so many that are here end like this, in one turn.
+    pub(crate) fn end_first(&mut self, many: usize, end: &End) {
+        let dispatches = std::iter::from_fn(|| self.dispatches.pop_first()).take(many);
+        let ended = dispatches.map(|(_, dispatch)| Event::Ended(Ended { dispatch, end: end.clone() }));
+        let ended = ended.collect();
+        self.tell_all(ended);
     }
 
     /// Does not wait for the answer.

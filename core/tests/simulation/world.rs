@@ -108,6 +108,8 @@ impl World {
         let settings = conductor::Settings {
             near_max: 1 + rng.below(8) as usize,
             live_max: 2 + rng.below(30) as usize,
+            // Whoever submits here waits for every task's end.
+            submit_patience: Duration::from_hours(1),
             ..conductor::Settings::default()
         };
         let live_max = settings.live_max;

@@ -97,6 +97,8 @@ impl Turn<'_> {
 
     /// Takes a row out of history.
     pub(super) fn forget(&mut self, ended: &Ended) -> Sql<()> {
+        // A lane of which only history is left may not be known here, and is counted all the same.
+        self.mirror.lane(self.db, ended.lane)?;
         self.db.prepare_cached("DELETE FROM history WHERE place = ?1")?.execute([ended.place])?;
         if let Outcome::Trashed(_) = ended.outcome {
             self.db.prepare_cached("DELETE FROM trash WHERE place = ?1")?.execute([ended.place])?;

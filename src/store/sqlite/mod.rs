@@ -101,6 +101,9 @@ impl Sqlite {
         if let Some(answer) = remembered.recall(ask) {
             return Ok(turn.repeated(answer)?);
         }
+        if remembered.is_late(ask) {
+            return Ok(Answer::Claimed { rows: Vec::new(), expired: Vec::new() });
+        }
         let answer = turn.carry_out(&ask.request)?;
         if must_be_kept(&ask.request) {
             remembered.keep(ask, answer.clone());

@@ -28,12 +28,20 @@ pub struct Options {
     pub clock: Option<Box<dyn BootClock>>,
     /// How long a request waits for another process that writes.
     pub patience: Duration,
+    /// How long it is waited for another process that migrates the file, or closes it.
+    pub opening_patience: Duration,
 }
 
 impl Options {
     /// As usual.
     pub fn new(setup: Setup) -> Self {
-        Self { setup, durability: Durability::default(), clock: None, patience: Duration::from_millis(250) }
+        Self {
+            setup,
+            durability: Durability::default(),
+            clock: None,
+            patience: Duration::from_millis(250),
+            opening_patience: Duration::from_secs(10),
+        }
     }
 }
 
@@ -46,8 +54,6 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// How long another process may migrate, or close, before the file is taken for locked.
-const OPENING: Duration = Duration::from_secs(10);
 /// Prepared statements that are kept; there are fewer.
 const STATEMENTS: usize = 200;
 
@@ -55,13 +61,18 @@ impl Sqlite {
     /// Opens the board in a file; makes one that only its owner may read if there is none.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, SqliteError> {
         let path = path.as_ref();
-        let Options { setup: Setup { board, result_max, router, defaults }, durability, clock, patience } =
-            options;
+        let Options {
+            setup: Setup { board, result_max, router, defaults },
+            durability,
+            clock,
+            patience,
+            opening_patience,
+        } = options;
         let clock = match clock {
             Some(clock) => clock,
             None => Box::new(KernelClock::new().map_err(SqliteError::Boot)?),
         };
-        let db = connect(path, durability)?;
+        let db = connect(path, durability, opening_patience)?;
         let file = Identity::of(path).map_err(|error| cannot_open(path, error))?;
         let opening = |error| SqliteError::opening(path.into(), error);
         db.busy_timeout(patience).map_err(opening)?;
@@ -76,14 +87,14 @@ fn cannot_open(path: &Path, error: io::Error) -> SqliteError {
     SqliteError::Open { path: path.into(), cause: Box::new(error) }
 }
 
-fn connect(path: &Path, durability: Durability) -> Result<Connection, SqliteError> {
+fn connect(path: &Path, durability: Durability, patience: Duration) -> Result<Connection, SqliteError> {
     make(path).map_err(|error| cannot_open(path, error))?;
     let opening = |error| SqliteError::opening(path.into(), error);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(opening)?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
-    db.busy_timeout(Duration::from_millis(100)).map_err(opening)?;
-    let deadline = Instant::now() + OPENING;
+    db.busy_timeout(patience.min(Duration::from_millis(100))).map_err(opening)?;
+    let deadline = Instant::now() + patience;
     check_kind(path, &again_while_busy(deadline, || kind(&db)).map_err(opening)?)?;
     if again_while_busy(deadline, || log_mode(&db)).map_err(opening)? != "wal" {
         return Err(SqliteError::NoLog { path: path.into() });
@@ -184,4 +195,24 @@ fn again_while_busy<T>(deadline: Instant, mut attempt: impl FnMut() -> Sql<T>) -
 
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pragma(db: &Connection, name: &str) -> i64 {
+        db.pragma_query_value(None, name, |row| row.get(0)).unwrap()
+    }
+
+    /// What was accepted survives a loss of power only if SQLite is told to wait for the disk.
+    #[test]
+    fn each_durability_is_what_sqlite_calls_so() {
+        for (durability, synchronous) in [(Durability::Full, 2), (Durability::Normal, 1)] {
+            let db = Connection::open_in_memory().unwrap();
+            set_up(&db, durability).unwrap();
+            assert_eq!(pragma(&db, "synchronous"), synchronous);
+            assert_eq!(pragma(&db, "cache_size"), -16 * 1024, "its memory has a bound");
+        }
+    }
 }

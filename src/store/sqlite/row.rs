@@ -13,7 +13,7 @@ use taskyard_core::task::{DueAt, Key, KeyLimits, Priority, Task};
 use taskyard_core::time::Timestamp;
 
 use super::Sql;
-use super::mirror::{ParkedPlace, Place};
+use super::mirror::ParkedPlace;
 use crate::store::lanes::LaneNo;
 use crate::store::reading::Stored;
 use crate::store::record;
@@ -95,11 +95,6 @@ impl Row {
     pub(super) fn order(&self, aging: i64) -> Order {
         let order = filing::order(self.priority, self.due, self.posted, self.sequence, aging);
         Order { rank: self.rank.unwrap_or(order.rank), ..order }
-    }
-
-    /// Its place among the ready or the unjudged.
-    pub(super) fn place(&self) -> Place {
-        (self.rank.unwrap_or_default(), self.sequence)
     }
 
     /// Its place among the parked.

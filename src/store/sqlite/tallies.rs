@@ -100,6 +100,7 @@ impl Tallies {
         if from == to {
             return;
         }
+        debug_assert!(self.knows(lane), "a lane was not loaded");
         self.changed.insert(lane);
         let tally = self.lanes.entry(lane).or_default();
         let was_used = tally.unfinished() > 0;
@@ -121,6 +122,7 @@ impl Tallies {
 
     /// So many rows of history come to a lane, or go.
     pub(super) fn ended(&mut self, lane: LaneNo, step: i64) {
+        debug_assert!(self.knows(lane), "a lane was not loaded");
         self.changed.insert(lane);
         self.lanes.entry(lane).or_default().ended += step;
     }
@@ -195,6 +197,7 @@ mod tests {
     fn moves_are_counted_by_lane_and_in_all() {
         let mut tallies = Tallies::default();
         tallies.load(LANE, &[A], Tally { states: [2, 0, 0, 1, 0], ..Tally::default() });
+        tallies.load(LaneNo(2), &[A], Tally::default());
         tallies.moves(LaneNo(2), &[A], None, Some(Parked));
         tallies.moves(LANE, &[A], Some(Ready), Some(Claimed));
         assert_eq!((tallies.total(Parked), tallies.total(Ready), tallies.total(Claimed)), (3, 0, 1));
@@ -209,6 +212,8 @@ mod tests {
     #[test]
     fn a_pool_waits_for_nothing_once_all_its_lanes_are_empty() {
         let mut tallies = Tallies::default();
+        tallies.load(LANE, &[A, B], Tally::default());
+        tallies.load(LaneNo(2), &[B], Tally::default());
         tallies.moves(LANE, &[A, B], None, Some(Ready));
         tallies.moves(LaneNo(2), &[B], None, Some(Ready));
         tallies.moves(LaneNo(2), &[B], None, Some(Unjudged));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Case, judge, pause};
+use super::{Case, crashed, judge, later, pause};
 use crate::TaskId;
 use crate::conductor::ledger::After;
 use crate::dispatch::{Dispatch, End, Failure, Loss, Outcome, Reason, Return, TaskError, Trash};
@@ -104,8 +104,40 @@ fn a_setback_is_not_counted_and_pauses_up_to_a_minute() {
     for (setbacks, seconds) in [(0, 1), (1, 2), (2, 4), (5, 32), (6, 60), (7, 60), (u32::MAX, 60)] {
         let case = Case { dispatch: &attempt(3), retry: RETRY, setbacks, wish: None };
         let due = after(seconds);
-        let expected = (After::Again(due), given_back(DueAt::Wall(due), true, false, true));
+        let expected = (After::Again(due), given_back(DueAt::Wall(due), true, false, false));
         assert_eq!(judge(NOW, &case, End::Returned(Return::Setback)), expected);
+    }
+}
+
+/// B9
+#[test]
+fn what_is_given_back_says_whether_it_had_started() {
+    for returned in [Return::Drain, Return::Setback] {
+        for has_started in [false, true] {
+            let dispatch = attempt(1);
+            if has_started {
+                dispatch.live.start(4, NOW.mono);
+            }
+            let case = Case { dispatch: &dispatch, retry: RETRY, setbacks: 0, wish: None };
+            let (_, settle) = judge(NOW, &case, End::Returned(returned));
+            assert!(matches!(settle, Settle::GiveBack { started, .. } if started == has_started));
+        }
+    }
+}
+
+/// B9
+#[test]
+fn what_nobody_survives_goes_to_the_trash() {
+    let outcome = Outcome::Trashed(Trash::Crashed { deliveries: 5 });
+    assert_eq!(crashed(5), (After::Finished(outcome.clone()), Settle::Trash(outcome)));
+}
+
+#[test]
+fn what_must_wait_goes_back_for_a_second_but_never_to_before_it_is_due() {
+    for (due, expected) in [(DueAt::Now, 1), (DueAt::Wall(after(0)), 1), (DueAt::Wall(after(2)), 2)] {
+        let (again, settle) = later(NOW, &Dispatch { due, ..attempt(1) });
+        assert_eq!(again, After::Again(after(expected)));
+        assert_eq!(settle, given_back(DueAt::Wall(after(expected)), false, false, false));
     }
 }
 
@@ -131,7 +163,11 @@ fn a_snooze_is_not_counted_and_takes_a_new_place() {
 #[test]
 fn a_reschedule_gives_another_time_and_place() {
     let due = DueAt::Mono(Instant64(99));
-    assert_eq!(ended(3, End::Rescheduled(due)), (After::Rescheduled, given_back(due, false, true, false)));
+    let expected = || (After::Rescheduled, given_back(due, false, true, false));
+    assert_eq!(ended(3, End::Rescheduled(due)), expected());
+    let wish = Some(Reason::Reschedule(due));
+    let overtaken = Case { dispatch: &attempt(3), retry: RETRY, setbacks: 0, wish };
+    assert_eq!(judge(NOW, &overtaken, End::Returned(Return::Drain)), expected(), "whoever took it out first");
 }
 
 #[test]

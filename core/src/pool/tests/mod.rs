@@ -153,6 +153,15 @@ impl Script {
         self
     }
 
+    /// Lets time pass without waking the pool; then it is woken, once.
+    fn sleep(&mut self, until_ms: i64) -> &mut Self {
+        self.micros = until_ms * 1_000;
+        let mut effects = vec![];
+        self.pool.wake(self.now(), &mut effects);
+        self.take_down(effects);
+        self
+    }
+
     /// Tells several things in one turn.
     fn turn(&mut self, events: impl IntoIterator<Item = Event>) -> &mut Self {
         let mut effects = vec![];

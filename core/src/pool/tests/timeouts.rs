@@ -79,3 +79,21 @@ fn a_worker_whose_told_task_gives_in_takes_tasks_again() {
     script.at(1_100).gave_in(1, 1).takes(2, 0);
     script.forget().at(9_000).expect([]);
 }
+
+#[test]
+fn a_pool_that_was_asleep_hears_what_was_said_before_it_blames_anybody() {
+    let mut script = Script::with_ready(settings(2, 2), 2);
+    script.run(2, &task(1).timeout(1_000));
+    script.dispatch(&task(2));
+    script.forget().sleep(40_000).expect([]);
+    script.done(2, 1).started(1, 2).done(1, 2).expect([&*ended(1, SUCCEEDED), &ended(2, SUCCEEDED)]);
+    script.at(60_000).expect([]);
+}
+
+#[test]
+fn a_pool_that_was_asleep_blames_who_has_nothing_to_say() {
+    let mut script = Script::with_ready(settings(2, 2), 2);
+    script.run(2, &task(1).timeout(1_000));
+    script.dispatch(&task(2));
+    script.forget().sleep(40_000).at(40_999).expect([]).at(41_000).expect(["2 cancel 1 Timeout", "1 Kill"]);
+}

@@ -1,4 +1,6 @@
-//! Where tasks in other processes meet their test: each says that it runs, and goes on when the test lets it.
+//! Where tasks, in whatever process, meet their test: each says that it runs, and goes on when the test lets it.
+
+#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,10 +11,7 @@ use taskyard::handler::HandlerError;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
-use crate::common::soon;
-
-/// Names the gate in a worker's environment.
-pub(crate) const VARIABLE: &str = "SCENARIO_GATE";
+use super::soon;
 
 /// A directory that is gone with the test.
 pub(crate) struct Scratch(PathBuf);
@@ -87,19 +86,31 @@ impl Guest {
     pub(crate) fn release(self) {
         drop(self.stream);
     }
+
+    /// Waits until the task's side is gone, with the task or with its process.
+    pub(crate) async fn gone(&mut self) {
+        // What was broken off is gone as well.
+        drop(soon(self.stream.read(&mut [0])).await);
+    }
+
+    /// Whether the task's side is still there.
+    pub(crate) fn is_there(&self) -> bool {
+        let nothing = self.stream.get_ref().try_read(&mut [0]);
+        nothing.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+    }
 }
 
 /// The task's side: says that it runs.
-pub(crate) async fn arrive(tag: &Value) -> Result<UnixStream, HandlerError> {
-    let mut stream = UnixStream::connect(std::env::var(VARIABLE)?).await?;
+pub(crate) async fn arrive(gate: &Path, tag: &Value) -> Result<UnixStream, HandlerError> {
+    let mut stream = UnixStream::connect(gate).await?;
     let line = format!("{}\n", serde_json::to_string(&(tag, std::process::id()))?);
     stream.write_all(line.as_bytes()).await?;
     Ok(stream)
 }
 
 /// Says that it runs, and waits until the test lets it go on or somebody cancels it.
-pub(crate) async fn pass(tag: &Value, cx: &Context) -> Result<(), HandlerError> {
-    let mut stream = arrive(tag).await?;
+pub(crate) async fn pass(gate: &Path, tag: &Value, cx: &Context) -> Result<(), HandlerError> {
+    let mut stream = arrive(gate, tag).await?;
     let mut nothing = [0];
     tokio::select! {
         _ = stream.read(&mut nothing) => Ok(()),

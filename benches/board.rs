@@ -1,0 +1,191 @@
+//! How fast the SQLite board alone is, asked on one thread, and how large a parked task is in its file:
+//! `cargo bench --bench board [tasks] [word]`, of all or of those whose name has the word. The files are made in the folder
+//! that `BOARD_FOLDER` names, or in the temporary one. Beside the rate stands the one that the store's own computing would
+//! allow, without the waiting for disk and other programs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use taskyard::core::id::PoolId;
+use taskyard::core::router::Router;
+use taskyard::core::store::{
+    Answer, Ask, Asker, Claimed, NewRow, OwnerId, PoolRoom, Posted, Request, Room, Settle, Settlement,
+};
+use taskyard::core::task::{DueAt, TaskDefaults};
+use taskyard::core::time::Timestamp;
+use taskyard::core::{Now, dispatch::Outcome, wire};
+use taskyard::store::sqlite::Options;
+use taskyard::store::{Durability, Setup, Sqlite, Store as _};
+
+const POOL: PoolId = PoolId(0);
+const START: Timestamp = Timestamp(1_700_000_000_000_000);
+
+fn main() {
+    let tasks = std::env::args().find_map(|arg| arg.parse().ok()).unwrap_or(1_000_000);
+    let word = std::env::args().skip(1).find(|arg| !arg.starts_with('-') && arg.parse::<usize>().is_err());
+    let folder = std::env::var_os("BOARD_FOLDER").map_or_else(std::env::temp_dir, PathBuf::from);
+    for durability in [Durability::Full, Durability::Normal] {
+        let run = |what: &str, tasks: usize, run: fn(&mut Bench, usize)| {
+            let name = format!("{durability:?}, {what}");
+            if word.as_ref().is_none_or(|word| name.contains(word)) {
+                Bench::new(&folder, durability).report(&name, tasks, run);
+            }
+        };
+        run("posted and claimed, settled, by 64", tasks, Bench::pass_through);
+        run("parked by 1000, due one after the other", tasks, Bench::park_near);
+        run("due at once: promoted, claimed, settled", tasks / 5, Bench::burst);
+        run("parked by 1000, 300 bytes, due within a year", tasks, Bench::park_far);
+    }
+}
+
+struct Bench {
+    path: PathBuf,
+    store: Sqlite,
+    now: Now,
+    no: u64,
+    /// In the store alone: by the clock, and on the processor.
+    spent: Duration,
+    computed: Duration,
+}
+
+impl Bench {
+    fn new(folder: &Path, durability: Durability) -> Self {
+        let path = folder.join(format!("taskyard-bench-{}.db", std::process::id()));
+        remove(&path);
+        let mut router = Router::default();
+        let (pattern, name) = ("#".parse().expect("valid"), "app.bench.echo".parse().expect("valid"));
+        router.bind(POOL, &[pattern], Some(&[name]));
+        let options = Options { durability, ..Options::new(Setup::new(router)) };
+        let store = Sqlite::open(&path, options).expect("opens");
+        let now = Now { wall: START, ..Now::default() };
+        Self { path, store, now, no: 0, spent: Duration::ZERO, computed: Duration::ZERO }
+    }
+
+    fn report(&mut self, name: &str, tasks: usize, run: fn(&mut Self, usize)) {
+        run(self, tasks);
+        let rate = |span: Duration| tasks as f64 / span.as_secs_f64();
+        println!("{name}: {:.0} tasks a second ({:.0})", rate(self.spent), rate(self.computed));
+    }
+
+    fn ask<const N: usize>(&mut self, requests: [Request; N]) -> [Answer; N] {
+        let asks = requests.map(|request| {
+            self.no += 1;
+            let request = Arc::new(request);
+            Ask { owner: OwnerId::SOLE, from: Asker::Conductor, no: self.no, request, oldest_open: self.no }
+        });
+        let (start, computed) = (Instant::now(), computed());
+        let replies = self.store.answer(self.now, &asks);
+        self.spent += start.elapsed();
+        self.computed += self::computed().saturating_sub(computed);
+        let answers: Vec<_> =
+            replies.into_iter().map(|reply| reply.answer.expect("the store is well")).collect();
+        answers.try_into().expect("one reply a request")
+    }
+
+    /// A round posts and claims 64 and settles those of the round before, in one commit.
+    fn pass_through(&mut self, tasks: usize) {
+        let mut open = Vec::new();
+        for _ in 0..tasks / 64 {
+            let rows = (0..64).map(|_| row(100, Duration::ZERO)).collect();
+            let pools = vec![PoolRoom { pool: POOL, ready: 64, near: 0 }];
+            let post = Request::Post { rows, room: Room { pools, total: 64, before: self.now.wall } };
+            let [posted, _] = self.ask([post, Request::Settle(std::mem::take(&mut open))]);
+            open = settlements(claims(posted));
+        }
+        self.ask([Request::Settle(open)]);
+    }
+
+    fn park_near(&mut self, tasks: usize) {
+        self.park(tasks, 100, |n| Duration::from_hours(1) + Duration::from_millis(n));
+    }
+
+    fn park_far(&mut self, tasks: usize) {
+        self.park(tasks, 300, |n| Duration::from_secs(scattered(n) % (365 * 86_400)));
+        let size =
+            |end: &str| std::fs::metadata(format!("{}{end}", self.path.display())).map_or(0, |it| it.len());
+        let (file, log) = (size("") / tasks as u64, size("-wal") >> 20);
+        println!("{file} bytes a task in the file, and {log} MiB of log beside it");
+    }
+
+    fn park(&mut self, tasks: usize, bytes: usize, due: impl Fn(u64) -> Duration) {
+        for batch in 0..tasks as u64 / 1_000 {
+            let rows = (0..1_000).map(|n| row(bytes, due(batch * 1_000 + n))).collect();
+            self.ask([Request::Post { rows, room: Room::default() }]);
+        }
+    }
+
+    fn burst(&mut self, tasks: usize) {
+        self.park(tasks, 100, |_| Duration::from_secs(1));
+        self.now.wall = START + Duration::from_secs(2);
+        (self.spent, self.computed) = (Duration::ZERO, Duration::ZERO);
+        let (mut left, mut open) = (tasks, Vec::new());
+        while left > 0 {
+            let claim = Request::Claim { pool: POOL, ready: 256, unjudged: 0 };
+            let promote = Request::Promote { up_to: 1_000 };
+            let [_, _, claimed] = self.ask([promote, Request::Settle(open), claim]);
+            open = settlements(claims(claimed));
+            left -= open.len();
+        }
+        self.ask([Request::Settle(open)]);
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        remove(&self.path);
+    }
+}
+
+/// What this thread has computed so far.
+fn computed() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn remove(path: &Path) {
+    for end in ["", "-wal", "-shm"] {
+        // There may be none.
+        let _ = std::fs::remove_file(format!("{}{end}", path.display()));
+    }
+}
+
+/// A task with a body of so many bytes.
+fn row(bytes: usize, delay: Duration) -> NewRow {
+    let head = r#"{"task":"app.bench.echo","args":[""#;
+    let body = format!("{head}{:x>1$}\"]}}", "", bytes - head.len() - 3);
+    let task = wire::parse_task(&body, taskyard::fresh_id(), &|_| TaskDefaults::default()).expect("valid");
+    let due = if delay.is_zero() { DueAt::Now } else { DueAt::Wall(START + delay) };
+    NewRow { task: Arc::new(task), due, expires: None, exempt: false, batch: None }
+}
+
+fn claims(answer: Answer) -> Vec<Claimed> {
+    match answer {
+        Answer::Claimed { rows, .. } => rows,
+        Answer::Posted(posted) => {
+            let claimed = |posted| match posted {
+                Posted::Claimed(claimed) => claimed,
+                other => panic!("not claimed: {other:?}"),
+            };
+            posted.into_iter().map(claimed).collect()
+        }
+        other => panic!("no claim: {other:?}"),
+    }
+}
+
+fn settlements(claims: Vec<Claimed>) -> Vec<Settlement> {
+    let settlement = |claimed: Claimed| Settlement {
+        id: claimed.task.id,
+        sequence: claimed.order.sequence,
+        epoch: claimed.epoch,
+        settle: Settle::Done(Outcome::Succeeded("null".into())),
+        posts: Vec::new(),
+    };
+    claims.into_iter().map(settlement).collect()
+}
+
+/// A number that looks drawn.
+fn scattered(n: u64) -> u64 {
+    let z = (n ^ (n >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 11
+}
