@@ -48,7 +48,8 @@ async fn follow_store(yard: WeakYard) {
     while let Some(yard) = yard.upgrade() {
         let now = yard.store_status();
         compare(&before, &now);
-        before = now;
+        // Between two registrations there is none, and after the last one neither.
+        before = StoreStatus { owner: now.owner.or(before.owner), ..now };
         drop(yard);
         looks.tick().await;
     }
@@ -60,7 +61,7 @@ fn compare(before: &StoreStatus, now: &StoreStatus) {
         (Some(_), None) => tracing::info!("the store answers again"),
         _ => {}
     }
-    if before.owner.is_some() && before.owner != now.owner {
+    if now.owner.is_some() && before.owner.is_some() && before.owner != now.owner {
         tracing::warn!("another dispatcher took over what this one had, as if it were dead");
     }
     let refused = now.stale_writes - before.stale_writes;
