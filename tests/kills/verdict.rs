@@ -100,3 +100,85 @@ fn is_odd(end: &AttemptEnd) -> bool {
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, is: T, shall: T) -> Result<(), String> {
     if is == shall { Ok(()) } else { Err(format!("{what}: {is:?} instead of {shall:?}")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use taskyard::core::TaskId;
+    use taskyard::core::dispatch::TaskError;
+    use taskyard::core::names::Lane;
+    use taskyard::core::store::OwnerId;
+    use taskyard::core::time::Timestamp;
+
+    use super::*;
+
+    const FATE: Fate = Fate { failures: 1, max_attempts: 3 };
+
+    fn failure() -> AttemptEnd {
+        let (kind, message) = ("journal".into(), String::new());
+        AttemptEnd::Failed(Failure::Error(Box::new(TaskError { kind, message, trace: None, retry: true })))
+    }
+
+    fn record(epoch: Epoch, end: AttemptEnd) -> AttemptRecord {
+        AttemptRecord { epoch, ended: Timestamp(0), owner: OwnerId(1), end }
+    }
+
+    /// Lost with its dispatcher, failed, and then done.
+    fn view() -> TaskView {
+        TaskView {
+            id: TaskId(1),
+            lane: Arc::new(Lane { namespace: "a".parse().expect("valid"), name: "a".parse().expect("valid") }),
+            task: None,
+            state: RowState::Ended,
+            order: None,
+            due: None,
+            owner: None,
+            epoch: 3,
+            attempts: 1,
+            crash_marks: 0,
+            last_error: None,
+            outcome: Some(Outcome::Succeeded(r#"{"epoch":3,"attempt":2}"#.into())),
+            ended: None,
+            log: vec![
+                record(1, AttemptEnd::OwnerLost),
+                record(2, failure()),
+                record(3, AttemptEnd::Ended),
+            ],
+            unroutable: false,
+        }
+    }
+
+    #[track_caller]
+    fn check(change: impl FnOnce(&mut TaskView, &mut Passes), expected: &str) {
+        let (mut view, mut ran) = (view(), Passes::from([(1, 1), (2, 1), (3, 2)]));
+        change(&mut view, &mut ran);
+        let verdict = Case { fate: FATE, ran: &ran, view: &view }.judge();
+        assert_eq!(verdict.err().as_deref().unwrap_or("right"), expected);
+    }
+
+    #[test]
+    fn what_is_as_it_shall_be_is_right() {
+        check(|_, _| {}, "right");
+        // Its dispatcher died before it began.
+        check(|_, ran| drop(ran.remove(&1)), "right");
+    }
+
+    #[test]
+    fn what_is_wrong_is_seen() {
+        check(|view, _| view.state = RowState::Claimed, "state: Claimed instead of Ended");
+        check(|view, _| view.epoch = 2, "the pass whose value stands: 3 instead of 2");
+        check(|view, _| drop(view.log.remove(0)), "nothing is written down of pass 1, which ran");
+        check(|view, _| drop(view.log.remove(1)), "nothing is written down of pass 2, which ran");
+        check(|_, ran| drop(ran.remove(&2)), "pass 2 did not run");
+        check(|_, ran| drop(ran.remove(&3)), "pass 3 did not run");
+        check(|_, ran| drop(ran.insert(3, 3)), "attempt of a pass: 3 instead of 2");
+        check(|view, _| view.log[0].end = failure(), "attempt of a pass: 1 instead of 2");
+        check(|view, _| view.log[0].end = AttemptEnd::Setback, &odd(AttemptEnd::Setback));
+        check(|view, _| view.outcome = None, "it ended as None");
+    }
+
+    fn odd(end: AttemptEnd) -> String {
+        format!("nobody did this: {:?}", record(1, end))
+    }
+}
