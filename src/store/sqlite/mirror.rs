@@ -35,6 +35,15 @@ pub(super) struct Numbers {
     pub(super) valued: i64,
 }
 
+/// When the first unclaimed row expires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expiry {
+    /// It must be looked up.
+    Unknown,
+    /// Then, if any does.
+    First(Option<Timestamp>),
+}
+
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Mirror {
@@ -45,8 +54,7 @@ pub(super) struct Mirror {
     pub(super) unjudged: Heads<Place>,
     pub(super) numbers: Numbers,
     written: Numbers,
-    /// When the first unclaimed row expires; `None`: look it up.
-    pub(super) next_expiry: Option<Option<Timestamp>>,
+    pub(super) next_expiry: Expiry,
     /// The highest id on the board and in history: an id above it is new. Ids of version 7 rise with time.
     pub(super) newest: Option<TaskId>,
     /// The state of the database that this mirrors, by SQLite's count of what others wrote; `None`: none.
@@ -64,7 +72,7 @@ impl Mirror {
             unjudged: Heads::default(),
             numbers: Numbers::default(),
             written: Numbers::default(),
-            next_expiry: None,
+            next_expiry: Expiry::Unknown,
             newest: None,
             version: None,
         }
@@ -104,7 +112,7 @@ impl Mirror {
             })
         })?;
         self.written = self.numbers;
-        self.next_expiry = None;
+        self.next_expiry = Expiry::Unknown;
         self.newest = newest(db)?;
         self.load_lanes(db)
     }
@@ -230,12 +238,12 @@ impl Mirror {
     }
 
     fn look_up_expiry(&mut self, db: &Connection) -> Sql<Option<Timestamp>> {
-        if let Some(known) = self.next_expiry {
+        if let Expiry::First(known) = self.next_expiry {
             return Ok(known);
         }
         let first = db.prepare_cached(FIRST_EXPIRY)?.query_row([], |row| row.get(0)).optional()?;
         let first = first.map(Timestamp);
-        self.next_expiry = Some(first);
+        self.next_expiry = Expiry::First(first);
         Ok(first)
     }
 
