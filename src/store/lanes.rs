@@ -69,6 +69,7 @@ impl Lanes {
     }
 
     /// All lanes that are known here, by number.
+    #[cfg(feature = "postgres")]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (LaneNo, &Arc<Lane>)> {
         self.entries.iter().map(|(number, entry)| (*number, &entry.lane))
     }

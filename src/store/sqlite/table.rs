@@ -38,6 +38,9 @@ impl Turn<'_> {
     }
 
     pub(super) fn row_at(&self, sequence: Sequence) -> Sql<Option<Row>> {
+        if let Some(row) = self.mirror.claimed(sequence) {
+            return Ok(Some(row.clone()));
+        }
         self.db.prepare_cached(ROW_BY_SEQUENCE)?.query_row([sequence as i64], Row::read).optional()
     }
 
@@ -85,6 +88,7 @@ impl Turn<'_> {
         }
         self.mirror.newest = self.mirror.newest.max(Some(row.id));
         self.mirror.came(row, Trace::of(row), None);
+        self.mirror.know(row);
         Ok(())
     }
 
@@ -109,6 +113,7 @@ impl Turn<'_> {
         let (old, new) = (Trace::of(before), Trace::of(row));
         self.mirror.went(row, old, Some(new.state));
         self.mirror.came(row, new, Some(old.state));
+        self.mirror.know(row);
         Ok(())
     }
 
@@ -119,6 +124,7 @@ impl Turn<'_> {
             self.db.prepare_cached("DELETE FROM body WHERE sequence = ?1")?.execute([row.sequence as i64])?;
         }
         self.mirror.went(row, Trace::of(row), None);
+        self.mirror.forget_row(row.sequence);
         Ok(())
     }
 }
