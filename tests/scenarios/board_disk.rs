@@ -71,6 +71,8 @@ async fn a_restart_finds_what_was_parked_and_what_has_ended() {
     let done_id = done.id();
     assert_eq!(value(done).await, "done");
     end(first).await;
+    let log = disk.file().with_extension("db-wal");
+    assert!(!log.exists(), "the store was closed before the yard's end was told");
 
     let second = disk.start();
     let view = soon(second.get(far)).await.expect("answered").expect("known");
