@@ -7,6 +7,7 @@ use std::time::Duration;
 use taskyard::control::execute::LogLevelHook;
 use taskyard::core::conductor::Happened;
 use taskyard::core::dispatch::Outcome;
+use taskyard::store::StoreStatus;
 use taskyard::{WeakYard, Yard};
 use tokio::sync::broadcast::error::RecvError;
 use tracing_subscriber::EnvFilter;
@@ -40,20 +41,32 @@ pub(crate) fn follow(yard: &Yard) {
     tokio::spawn(follow_store(yard.downgrade()));
 }
 
-/// Logs that the store fails, and that it answers again.
+/// Logs that the store fails and that it answers again, and that this dispatcher was taken for dead.
 async fn follow_store(yard: WeakYard) {
     let mut looks = tokio::time::interval(LOOK);
-    let mut was_down = false;
+    let mut before = StoreStatus::default();
     while let Some(yard) = yard.upgrade() {
-        let down = yard.store_status().down;
-        match &down {
-            Some(down) if !was_down => tracing::warn!("{}; tasks wait until it answers", down.why),
-            None if was_down => tracing::info!("the store answers again"),
-            _ => {}
-        }
-        was_down = down.is_some();
+        let now = yard.store_status();
+        compare(&before, &now);
+        // Between two registrations there is none, and after the last one neither.
+        before = StoreStatus { owner: now.owner.or(before.owner), ..now };
         drop(yard);
         looks.tick().await;
+    }
+}
+
+fn compare(before: &StoreStatus, now: &StoreStatus) {
+    match (&before.down, &now.down) {
+        (None, Some(down)) => tracing::warn!("{}; tasks wait until it answers", down.why),
+        (Some(_), None) => tracing::info!("the store answers again"),
+        _ => {}
+    }
+    if now.owner.is_some() && before.owner.is_some() && before.owner != now.owner {
+        tracing::warn!("another dispatcher took over what this one had, as if it were dead");
+    }
+    let refused = now.stale_writes - before.stale_writes;
+    if refused > 0 {
+        tracing::warn!("{refused} writes were refused: they came after another dispatcher took over");
     }
 }
 

@@ -64,8 +64,10 @@ impl Conductor {
         watch: Option<Token>,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(claimed) = self.not_known(now, claimed, effects) else { return };
         let (id, pool, marks) = (claimed.task.id, claimed.pool, claimed.crash_marks);
+        let Some(claimed) = self.not_known(now, claimed, effects) else {
+            return watch.into_iter().for_each(|watch| self.watchers.add(id, watch));
+        };
         let dispatch = Box::new(self.ledger.begin(claimed, watch));
         let wanted = self.cancels.picks(dispatch.task());
         if let Some(verdict) = self.turned_away(now, &dispatch, pool, marks) {

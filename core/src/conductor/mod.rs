@@ -213,5 +213,7 @@ impl Machine for Conductor {
 
     fn check_invariants(&self) {
         self.ledger.check_invariants();
+        assert_eq!(self.allowance.in_yard(), self.ledger.running_count() as u64, "begun and not ended");
+        self.suspects.check_invariants(|name| self.ledger.has_begun(name));
     }
 }

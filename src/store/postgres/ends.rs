@@ -6,6 +6,7 @@ use std::sync::Arc;
 use taskyard_core::dispatch::{Outcome, Trash};
 use taskyard_core::store::AttemptEnd;
 use taskyard_core::task::Task;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::fault::Fault;
@@ -127,6 +128,11 @@ impl Turn<'_> {
     /// Ends the first so many of the rows that have expired and that nobody has.
     pub(super) async fn end_expired(&mut self, up_to: usize) -> Result<Vec<Arc<Task>>, Fault> {
         let rows = self.session.rows(EXPIRED, &[&self.now.wall.0, &(up_to as i64)]).await?;
+        self.end_expired_rows(&rows).await
+    }
+
+    /// Ends rows, given by sequence and twins, that have expired and that nobody has.
+    pub(super) async fn end_expired_rows(&mut self, rows: &[Row]) -> Result<Vec<Arc<Task>>, Fault> {
         let sequences: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
         self.lock_keys(rows.iter().filter_map(|row| row.get(1)).collect()).await?;
         self.end_free(&sequences, &Outcome::Expired).await
