@@ -47,7 +47,8 @@ fn a_task_that_kills_its_dispatcher_is_trashed_and_those_beside_it_are_not() {
     assert_eq!((view.state, view.outcome.as_ref()), (RowState::Ended, Some(&reason)), "{view:#?}");
     assert_eq!(passes[&id(0)].len(), MAX_DELIVERIES as usize, "{passes:?}");
     assert_eq!(view.attempts, 0, "none of them was an attempt: {view:#?}");
-    let lost = view.log.iter().filter(|record| record.end == AttemptEnd::OwnerLost).map(|record| record.epoch);
+    let lost =
+        view.log.iter().filter(|record| record.end == AttemptEnd::OwnerLost).map(|record| record.epoch);
     assert!(passes[&id(0)].keys().copied().eq(lost), "{view:#?}");
     for number in 1..=BESIDE {
         let view = &board.task(id(number));

@@ -69,7 +69,10 @@ fn a_task_whose_dispatcher_died_waits_for_the_end_of_the_lease() {
     assert!(owner.lease_left <= LEASE, "{owner:?}");
 
     let again = runs(&mut journal, task, 2);
-    assert!(again.began() >= now + owner.lease_left, "{again:?} before the end of {owner:?}, seen at {now:?}");
+    assert!(
+        again.began() >= now + owner.lease_left,
+        "{again:?} before the end of {owner:?}, seen at {now:?}"
+    );
     std::fs::write(site.scratch.path("go on"), "").expect("written");
     ends(&second, task);
     check_second_pass(&mut journal, &board.task(task));
