@@ -9,6 +9,7 @@ use serde_json::Value;
 use taskyard::Yard;
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::patience::patiently;
 use crate::progress::Progress;
 
 /// How often it is drawn.
@@ -49,7 +50,7 @@ impl Live {
         let mut speed = Speed { at: Instant::now(), done: 0, rate: 0.0 };
         loop {
             frames.tick().await;
-            let (Ok(counts), Ok(totals)) = (yard.counts().await, yard.totals().await) else {
+            let (Ok(counts), Ok(totals)) = (patiently(|| yard.counts()).await, yard.totals().await) else {
                 return std::future::pending().await;
             };
             let done = run.as_ref().map_or(totals.sum(), |run| run.done());
