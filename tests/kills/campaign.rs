@@ -1,50 +1,51 @@
-//! B22, D5: supervisors die at random moments until a file of tasks is done; then the board is held against the journal.
-//!
-//! `KILLS=200 TASKS=20000 cargo test --test kills campaign` for more of it; `KILL_SEED` for the same again.
+//! Supervisors are struck at random moments until a file of tasks is done; then the board is held against the journal.
 
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
 use taskyard::core::TaskId;
-use taskyard::core::store::AttemptEnd;
+use taskyard::core::store::{AttemptEnd, TaskView};
 
 use crate::board::Board;
 use crate::dice::Dice;
-use crate::journal::Journal;
+use crate::harness::Run;
+use crate::journal::{Journal, Passes};
 use crate::plan::Plan;
 use crate::site::{LEASE, Running, Site};
+use crate::team::Team;
 use crate::verdict::Case;
 
 /// How often it is looked how far the tasks are.
 const LOOK: Duration = Duration::from_millis(1);
-/// From what is seen of the tasks to the kill, at most; now and then five times that.
+/// From what is seen of the tasks to the strike, at most; now and then five times that.
 const HASTE: Duration = Duration::from_millis(20);
 /// Nothing that goes on rests for so long.
 const STILL: Duration = Duration::from_mins(1);
 
 /// How much of it.
-struct Scale {
-    kills: usize,
-    tasks: usize,
+pub(crate) struct Scale {
+    pub(crate) kills: usize,
+    pub(crate) tasks: usize,
     /// How long a task takes.
-    seconds: f64,
+    pub(crate) seconds: f64,
 }
 
 impl Scale {
-    fn of_environment() -> Self {
+    /// As the environment says.
+    pub(crate) fn or_more(self) -> Self {
         let number = |name: &str, usual: usize| match std::env::var(name) {
             Ok(number) => number.parse().unwrap_or_else(|_| panic!("{name} is a number")),
             Err(_) => usual,
         };
-        let scale = Self { kills: number("KILLS", 20), tasks: number("TASKS", 400), seconds: 0.01 };
         if std::env::var_os("KILLS").is_none() {
-            println!("{} kills over {} tasks: set KILLS and TASKS for more", scale.kills, scale.tasks);
+            println!(
+                "not run: 200 kills over 20000 tasks, which take minutes: KILLS=200 TASKS=20000 runs them"
+            );
         }
-        scale
+        Self { kills: number("KILLS", self.kills), tasks: number("TASKS", self.tasks), ..self }
     }
 }
 
-/// When a supervisor dies: so long after its start, or when so many more runs began, and a little later.
+/// When a supervisor is struck: so long after the strike before, or when so many more runs began, and a little later.
 #[derive(Debug)]
 struct Moment {
     after: Duration,
@@ -52,28 +53,44 @@ struct Moment {
     later: Duration,
 }
 
-struct Campaign {
-    site: Site,
+/// Tasks whose supervisors are struck.
+pub(crate) struct Campaign<'a> {
+    site: &'a Site,
     dice: Dice,
     plan: Plan,
-    file: String,
     journal: Journal,
     kills: usize,
 }
 
-impl Campaign {
-    fn new(site: Site, scale: &Scale) -> Self {
+impl<'a> Campaign<'a> {
+    pub(crate) fn draw(site: &'a Site, scale: &Scale) -> Self {
         let (seed, mut dice) = Dice::seeded();
-        println!("KILL_SEED={seed}");
-        let plan = Plan::draw(&site, &mut dice, scale.tasks, scale.seconds);
-        let file = site.scratch.file("tasks.jsonl", plan.lines());
-        let journal = site.journal();
-        Self { site, dice, plan, file, journal, kills: scale.kills }
+        println!("{} kills over {} tasks: KILL_SEED={seed} draws them again", scale.kills, scale.tasks);
+        let plan = Plan::draw(site, &mut dice, scale.tasks, scale.seconds);
+        Self { site, dice, plan, journal: site.journal(), kills: scale.kills }
     }
 
-    /// The kills come evenly over what is left to do. Some come whatever is done by then: while the board is opened, while
+    /// Strikes until it was enough or all is done, lets the team finish, and judges. How many strikes there were.
+    pub(crate) fn fight(mut self, two: bool) -> usize {
+        let file = self.site.scratch.file("tasks.jsonl", self.plan.lines());
+        let mut team = Team::start(self.site, &file, two);
+        let mut struck = 0;
+        while struck < self.kills {
+            let moment = self.moment(self.kills - struck);
+            if !self.wait(team.leader(), &moment) {
+                break;
+            }
+            team.strike(struck, &mut self.dice);
+            struck += 1;
+        }
+        self.check_summary(&team.finish());
+        self.judge(struck);
+        struck
+    }
+
+    /// The strikes come evenly over what is left to do. Some come whatever is done by then: while the board is opened, while
     /// the file is posted, while a lease is waited for.
-    fn draw(&mut self, left: usize) -> Moment {
+    fn moment(&mut self, left: usize) -> Moment {
         let unfinished = self.plan.tasks.saturating_sub(self.journal.passes().len());
         let after = if self.dice.one_in(4) { self.dice.span(LEASE * 5 / 4) } else { STILL };
         let later = if self.dice.one_in(4) { HASTE * 5 } else { HASTE };
@@ -84,36 +101,24 @@ impl Campaign {
         }
     }
 
-    /// Waits until it is time. `false`: it ended by itself.
-    fn wait(&mut self, run: &Running, moment: &Moment) -> bool {
+    /// Waits until it is time. `false`: all was done before.
+    fn wait(&mut self, leader: &Running, moment: &Moment) -> bool {
         let (began, goal) = (Instant::now(), self.journal.starts().len() + moment.starts);
         while self.journal.starts().len() < goal && began.elapsed() < moment.after {
-            if run.ends_within(LOOK) {
+            if leader.ends_within(LOOK) {
                 return false;
             }
         }
-        !run.ends_within(moment.later)
+        !leader.ends_within(moment.later)
     }
 
-    /// Kills them one after the other, and lets the last one finish.
-    fn fight(&mut self) {
-        for left in (1..=self.kills).rev() {
-            let moment = self.draw(left);
-            let run = self.site.run(&self.file);
-            assert!(self.wait(&run, &moment), "it was done with {left} kills left: {:#?}", run.end());
-            run.signal(Signal::KILL);
-            drop(run);
-        }
-    }
-
-    fn finish(&mut self) {
-        let run = self.site.run(&self.file).end();
+    fn check_summary(&self, run: &Run) {
         let all_succeed = self.plan.succeeding() == self.plan.tasks;
         assert_eq!(run.code, Some(i32::from(!all_succeed)), "{run:#?}");
         assert_eq!(run.total("all"), self.plan.tasks as u64, "{run:#?}");
     }
 
-    fn judge(&mut self) {
+    fn judge(&mut self, struck: usize) {
         let passes = self.journal.passes();
         let ids: Vec<TaskId> = passes.keys().copied().collect();
         assert_eq!(ids.len(), self.plan.tasks, "each task ran");
@@ -123,34 +128,21 @@ impl Campaign {
         let unfinished = counts.parked + counts.behind + counts.unjudged + counts.ready + counts.claimed;
         assert_eq!((unfinished, counts.trashed), (0, self.plan.tasks - self.plan.succeeding()), "{counts:?}");
         let views = board.tasks(&ids);
-        let wrong: Vec<_> = views
-            .iter()
-            .filter_map(|view| {
-                let case = Case { fate: self.plan.fate(view.id), ran: &passes[&view.id], view };
-                let why = case.judge().err()?;
-                Some(format!("{}: {why}; it ran as {:?}; {view:#?}", view.id, case.ran))
-            })
-            .collect();
+        let wrong: Vec<_> = views.iter().filter_map(|view| self.wrong(view, &passes[&view.id])).collect();
         assert!(wrong.is_empty(), "{} tasks: {}", wrong.len(), wrong.join("\n"));
         let logs = views.iter().flat_map(|view| &view.log);
         let lost = logs.filter(|record| record.end == AttemptEnd::OwnerLost).count();
-        let again = passes.values().map(|ran| ran.len() - 1).sum::<usize>();
         println!(
-            "{} kills: {} tasks ended once, {} in the trash as planned; {} runs, {again} of them repetitions; \
+            "{struck} strikes: {} tasks ended once, {} of them in the trash as planned; they ran {} times; \
              {lost} passes were lost with their dispatcher",
-            self.kills,
             ids.len(),
             counts.trashed,
-            ids.len() + again,
+            passes.values().map(Passes::len).sum::<usize>(),
         );
     }
-}
 
-/// B22, D5
-#[test]
-fn supervisors_that_are_killed_at_random_lose_nothing_and_record_what_ran() {
-    let mut campaign = Campaign::new(Site::on_disk(), &Scale::of_environment());
-    campaign.fight();
-    campaign.finish();
-    campaign.judge();
+    fn wrong(&self, view: &TaskView, ran: &Passes) -> Option<String> {
+        let why = Case { fate: self.plan.fate(view.id), ran, view }.judge().err()?;
+        Some(format!("{}: {why}; it ran as {ran:?}; {view:#?}", view.id))
+    }
 }

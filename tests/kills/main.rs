@@ -11,5 +11,7 @@ mod harness;
 mod journal;
 mod owners;
 mod plan;
+mod random;
 mod site;
+mod team;
 mod verdict;

@@ -113,8 +113,12 @@ impl Running {
         kill_process(Pid::from_child(&self.child), signal).expect("it is there");
     }
 
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().and_then(|()| self.child.wait()).expect("it is a child");
+    }
+
     /// Waits for its end.
-    pub(crate) fn end(mut self) -> Run {
+    pub(crate) fn end(&mut self) -> Run {
         let status = self.child.wait().expect("it is a child");
         self.read(status)
     }
@@ -128,6 +132,6 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        drop(self.child.kill().and_then(|()| self.child.wait()));
+        self.kill();
     }
 }
