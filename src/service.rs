@@ -136,6 +136,8 @@ impl Service {
         }
         drop(tokio::time::timeout(LAST_REPLIES, self.executor.replied()).await);
         self.socket.stop().await;
+        // The store is closed too then: a program that ends now leaves nothing of it half done.
+        self.yard.closed().await;
         remains
     }
 

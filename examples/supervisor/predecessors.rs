@@ -10,6 +10,7 @@ use taskyard::core::store::{OwnerView, Registration};
 use taskyard::{AskError, Yard};
 
 use crate::live::Live;
+use crate::patience::patiently;
 
 /// How often it is looked while there is one, and how often else.
 const OFTEN: Duration = Duration::from_millis(500);
@@ -21,7 +22,7 @@ const LOOKS_AT_START: u32 = 20;
 pub(crate) async fn follow(yard: Yard, live: Live) {
     let mut seen = BTreeMap::new();
     let mut looks = 0;
-    while let Ok(there) = look(&yard).await {
+    while let Ok(there) = patiently(|| look(&yard)).await {
         live.note(there.first().map(Predecessor::to_string));
         for predecessor in &there {
             if seen.insert(predecessor.0.id, predecessor.name()).is_none() {

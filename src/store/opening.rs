@@ -138,7 +138,7 @@ fn patiently<T, E: std::fmt::Display>(
         }
         std::thread::sleep(pause);
         waited += pause;
-        pause = (2 * pause).min(START_PATIENCE - waited);
+        pause = (2 * pause).min(START_PATIENCE.saturating_sub(waited));
     }
 }
 

@@ -91,8 +91,8 @@ impl Conductor {
         if before >= epoch {
             return None;
         }
-        if entry.is_disowned() {
-            self.claimed_anew.add(claimed);
+        if !matches!(entry.place, Place::Settling(_)) {
+            self.claimed_anew(claimed, effects);
             return None;
         }
         // Claimed anew: so the settlement of the pass before was recorded, and its answer lost.

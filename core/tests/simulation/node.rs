@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use taskyard_core::blocker::Blocker;
 use taskyard_core::board::Board;
@@ -22,6 +23,9 @@ use crate::checks::Checks;
 use crate::mail::{Post, Role, Way};
 use crate::rng::Rng;
 use crate::workers::{Act, Workers};
+
+/// How long it takes to make a task stop, whatever it does, and more.
+pub(crate) const LADDER: Duration = Duration::from_secs(2);
 
 /// What a node does not know of and its turns touch.
 pub(crate) struct Around<'a> {
@@ -93,6 +97,8 @@ pub(crate) struct Node {
     pub(crate) store_down: bool,
     /// When a task that it runs takes it down.
     pub(crate) dies_at: Option<Instant64>,
+    /// When what it ran for the registration that it lost must have ended.
+    pub(crate) cleared_by: Option<Instant64>,
     pub(crate) drained: bool,
     pub(crate) released: bool,
 }
@@ -130,6 +136,26 @@ impl Node {
         let lets = |role| self.halt.is_none_or(|(halt, _)| halt.lets_wake(role));
         wishes.retain(|(role, wish)| *wish != Wakeup::NEVER && lets(*role));
         wishes
+    }
+
+    /// Goes on after it did nothing for a while, if that is over.
+    pub(crate) fn go_on(&mut self, now: Instant64) {
+        if self.halt.is_some() {
+            self.cleared_by = self.cleared_by.map(|_| now + LADDER);
+        }
+        self.halt = self.halt.filter(|(_, over)| *over > now);
+    }
+
+    /// A while after the lease was lost nothing of it runs any more, unless the node could not act.
+    pub(crate) fn check_cleared(&mut self, around: &mut Around<'_>) {
+        let now = around.now.mono;
+        if self.cleared_by.take_if(|at| *at <= now).is_none() {
+            return;
+        }
+        for run in self.workers.running() {
+            let owner = around.checks.record.owner(run.task.id, run.epoch);
+            assert_eq!(owner, self.owner, "{} is another's and runs on", run.task.id);
+        }
     }
 
     /// Whether a worker lives or something is on its way or in the yard.

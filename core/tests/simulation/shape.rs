@@ -115,6 +115,7 @@ impl Shape {
             looks_at: Instant64(0),
             store_down: false,
             dies_at: None,
+            cleared_by: None,
             drained: false,
             released: false,
         }

@@ -63,7 +63,7 @@ impl World {
         let mono = self.now.mono;
         let looks = self.shape.shared;
         self.at_node(life, |node, around| {
-            node.halt = node.halt.filter(|(_, over)| *over > mono);
+            node.go_on(mono);
             around.checks.clock(around.now.wall);
             for (role, wish) in node.wishes() {
                 if wish.is_due(around.now) {
@@ -71,6 +71,7 @@ impl World {
                 }
             }
             node.act(around);
+            node.check_cleared(around);
             if looks && !node.is_stopped() && node.looks_at <= mono {
                 node.looks_at = mono + Duration::from_secs(1);
                 let status = line::status(around.board, around.now);

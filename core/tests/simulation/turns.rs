@@ -10,7 +10,7 @@ use taskyard_core::{Machine, Now, Stage, delayer, lease, pool};
 
 use crate::board as line;
 use crate::mail::Role;
-use crate::node::{Around, Node};
+use crate::node::{Around, LADDER, Node};
 use crate::tasks;
 use crate::workers::Outcome;
 
@@ -22,7 +22,10 @@ impl Node {
             Mail::Conductor(event) => {
                 match &event {
                     conductor::Event::Owned(owner) => self.owner = Some(*owner),
-                    conductor::Event::Disowned => self.owner = None,
+                    conductor::Event::Disowned => {
+                        self.owner = None;
+                        self.cleared_by = Some(now.mono + LADDER);
+                    }
                     conductor::Event::Released => self.released = true,
                     _ => {}
                 }
