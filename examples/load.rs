@@ -6,11 +6,19 @@
 //! cargo run --release --example load -- --rate 20000 --tasks 200000             at a fixed rate, whatever comes back
 //! cargo run --release --example load -- --idle --tasks 2000                     one at a time, with pauses
 //! cargo run --release --example load -- --delayed 1000000 --payload 100         the memory of tasks that wait
+//! cargo run --release --example load -- --store sqlite:/tmp/load.db --pool inline --submitters 64
+//! cargo run --release --example load -- --store sqlite:/tmp/load.db --delayed 10000000 --payload 240 --over 31536000
+//! cargo run --release --example load -- --store sqlite:/tmp/load.db --burst 1000000     all due at one instant
+//! cargo run --release --example load -- --store sqlite:/tmp/load.db --due 1000 --tasks 10000   so many due a second
 //! ```
 //!
 //! The wall clock is read at submit, by the handler when it starts (which is what it gives back), and when the outcome is
 //! there: all on one machine, so that the differences hold across processes.
 
+#[path = "load/awaited.rs"]
+mod awaited;
+#[path = "load/basket.rs"]
+mod basket;
 #[path = "load/cli.rs"]
 mod cli;
 #[path = "load/delayed.rs"]
@@ -60,11 +68,11 @@ fn main() -> anyhow::Result<()> {
 async fn run(cli: &Cli, registry: Registry) -> anyhow::Result<Report> {
     let yard = start(cli, registry)?;
     let report = match cli.delayed {
-        Some(tasks) => Report::delayed(cli, delayed::run(&yard, tasks, cli.payload).await?),
+        Some(tasks) => Report::delayed(cli, delayed::run(&yard, cli, tasks).await?),
         None => measure(cli, &yard).await?,
     };
     // A million parked tasks are dropped faster than they are listed.
-    if cli.delayed.is_none() {
+    if cli.delayed.is_none() || cli.store().is_durable() {
         yard.drain().await.context("the yard did not drain")?;
     }
     Ok(report)
@@ -73,7 +81,9 @@ async fn run(cli: &Cli, registry: Registry) -> anyhow::Result<Report> {
 fn start(cli: &Cli, registry: Registry) -> anyhow::Result<Yard> {
     let room = cli.delayed.unwrap_or(cli.tasks) + cli.batch;
     let board = board::Settings { board_max: room, ..board::Settings::default() };
-    Ok(Yard::builder().registry(registry).pool(cli.pool()).board(board).start()?)
+    let yard = Yard::builder().registry(registry).pool(cli.pool()).store(cli.store());
+    // What waits on disk needs no room in memory.
+    Ok(if cli.store().is_durable() { yard.start()? } else { yard.board(board).start()? })
 }
 
 /// Runs the load once all workers are there and warm.
@@ -82,6 +92,16 @@ async fn measure(cli: &Cli, yard: &Yard) -> anyhow::Result<Report> {
     flood::closed(yard, &cli.with_tasks(cli.warm_up)).await?;
     let host = Host::look()?;
     let began = Instant::now();
+    if let Some(tasks) = cli.burst {
+        return Ok(Report::basket(cli, basket::burst(yard, cli, tasks).await?));
+    }
+    if let Some(rate) = cli.due {
+        return Ok(Report::basket(cli, basket::due(yard, cli, rate).await?));
+    }
+    if let Some(submitters) = cli.submitters {
+        let tally = awaited::run(yard, cli, submitters).await?;
+        return Ok(Report::load(cli, tally, began.elapsed(), Host::look()?.since(&host)));
+    }
     let tally = match (cli.idle, cli.rate) {
         (true, _) => idle::run(yard, cli).await?,
         (false, Some(rate)) => flood::open(yard, cli, rate).await?,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use taskyard::Pool;
+use taskyard::store::{Durability, StoreChoice, StoreUrl};
 
 /// Loads a yard with no-op tasks and says how it bears that.
 #[derive(Debug, Clone, Parser)]
@@ -41,9 +42,30 @@ pub(crate) struct Cli {
     /// The pause before each task when idle, in milliseconds.
     #[arg(long, default_value = "2", value_parser = millis)]
     pub(crate) pause: Duration,
-    /// Only posts so many tasks that are due in an hour, and says what memory each takes.
+    /// Only posts so many tasks that are due in an hour, and says what memory (and disk) each takes.
     #[arg(long, conflicts_with_all = ["idle", "rate"])]
     pub(crate) delayed: Option<usize>,
+    /// Spreads the due times of delayed tasks over so many seconds after that hour.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) over: u64,
+    /// Delayed tasks are due so many seconds from now, instead of in an hour.
+    #[arg(long, default_value_t = 3_600)]
+    pub(crate) after: u64,
+    /// So many submitters, each with one task at a time whose outcome it awaits.
+    #[arg(long, conflicts_with_all = ["idle", "rate", "delayed"])]
+    pub(crate) submitters: Option<usize>,
+    /// Parks so many tasks that are all due at one instant, and says how fast they drain.
+    #[arg(long, conflicts_with_all = ["idle", "rate", "delayed", "submitters"])]
+    pub(crate) burst: Option<usize>,
+    /// Parks tasks of which so many are due a second, and says how late they start.
+    #[arg(long, conflicts_with_all = ["idle", "rate", "delayed", "submitters", "burst"])]
+    pub(crate) due: Option<u32>,
+    /// Where tasks are kept: `memory`, `sqlite:PATH` or `postgres://…`.
+    #[arg(long, default_value = "memory")]
+    pub(crate) store: StoreUrl,
+    /// What a store on disk survives.
+    #[arg(long, value_enum, default_value_t = Survives::Full)]
+    pub(crate) durability: Survives,
     /// How many tasks run before it counts.
     #[arg(long, default_value_t = 2_000)]
     pub(crate) warm_up: usize,
@@ -60,7 +82,22 @@ pub(crate) enum Kind {
     Inline,
 }
 
+/// What a store on disk survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Survives {
+    Full,
+    Normal,
+}
+
 impl Cli {
+    /// The store that was asked for.
+    pub(crate) fn store(&self) -> StoreChoice {
+        StoreChoice::from(self.store.clone()).durability(match self.durability {
+            Survives::Full => Durability::Full,
+            Survives::Normal => Durability::Normal,
+        })
+    }
+
     /// The pool that was asked for, of a fixed size.
     pub(crate) fn pool(&self) -> Pool {
         let pool = match self.pool {

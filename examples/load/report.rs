@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::basket::Drained;
 use crate::cli::Cli;
 use crate::delayed::Delayed;
 use crate::host::{Host, Machine};
@@ -42,6 +43,23 @@ impl Report {
         report.say("body_bytes", delayed.body_bytes);
         report.say("grown_kib", delayed.grown_bytes >> 10);
         report.say("bytes_per_task_beyond_body", rounded(delayed.bytes_beyond_body()));
+        report.say("resident_kib", delayed.resident_bytes >> 10);
+        report.say("disk_bytes_per_task", rounded(delayed.disk_bytes as f64 / delayed.tasks as f64));
+        report.say("posted_per_second", delayed.posted_per_second.round() as u64);
+        report.say("posted_per_second_at_the_end", delayed.at_the_end_per_second.round() as u64);
+        report.with_machine()
+    }
+
+    /// Of tasks that fell due.
+    pub(crate) fn basket(cli: &Cli, drained: Drained) -> Self {
+        let mut report = Self::of(cli, "basket");
+        report.say("tasks", drained.tasks);
+        report.say("posted_per_second", drained.posted_per_second.round() as u64);
+        report.say("drained_per_second", drained.drained_per_second.round() as u64);
+        report.say("early", drained.early);
+        report.say("late_us", quantiles(&drained.late));
+        report.say("grown_kib", drained.grown_bytes >> 10);
+        report.say("urgent_us", drained.urgent_micros);
         report.with_machine()
     }
 
@@ -68,6 +86,9 @@ impl Report {
         report.say("batch", cli.batch);
         report.say("open_batches", cli.open);
         report.say("rate", cli.rate);
+        report.say("submitters", cli.submitters);
+        report.say("store", cli.store.to_string());
+        report.say("durability", format!("{:?}", cli.durability).to_lowercase());
         report.say("payload_bytes", cli.payload);
         report
     }

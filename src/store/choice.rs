@@ -136,7 +136,7 @@ impl StoreChoice {
         Self::at(Place::Custom { open: Arc::new(open), remote: false })
     }
 
-    /// What a task survives, in an SQLite file.
+    /// What a task survives, in an SQLite file or on a Postgres server.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
