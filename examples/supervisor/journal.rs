@@ -30,6 +30,8 @@ pub(crate) struct Journal {
     until: Option<PathBuf>,
     #[serde(default)]
     failures: u32,
+    /// What it submits, which is there once however often it runs.
+    child: Option<Box<Journal>>,
     /// Whom it takes along, once it has written.
     kills: Option<Victim>,
 }
@@ -58,6 +60,9 @@ impl TaskHandler for Journal {
 
     async fn run(self, cx: Context) -> Result<Entry, HandlerError> {
         self.write(&cx)?;
+        if let Some(child) = self.child {
+            cx.submit(*child).once("child").await?;
+        }
         if let Some(victim) = self.kills {
             victim.kill()?;
         }

@@ -84,6 +84,7 @@ impl<'a> Campaign<'a> {
             struck += 1;
         }
         self.check_summary(&team.finish());
+        self.site.finish();
         self.judge(struck);
         struck
     }
@@ -121,7 +122,7 @@ impl<'a> Campaign<'a> {
     fn judge(&mut self, struck: usize) {
         let passes = self.journal.passes();
         let ids: Vec<TaskId> = passes.keys().copied().collect();
-        assert_eq!(ids.len(), self.plan.tasks, "each task ran");
+        assert_eq!(ids.len(), self.plan.tasks + self.plan.followers, "each task ran, and what follows once");
         assert!(self.plan.known().all(|id| passes.contains_key(&id)), "each under its own id");
         let board = Board::open(self.site.store());
         let counts = board.counts();

@@ -27,6 +27,8 @@ impl Fate {
 /// The tasks of a file.
 pub(crate) struct Plan {
     pub(crate) tasks: usize,
+    /// How many tasks come of them: callbacks, errbacks, and what they submit.
+    pub(crate) followers: usize,
     /// Those that bring an id. The others are [`Fate::PLAIN`], and get their ids from the file.
     fates: BTreeMap<TaskId, Fate>,
     lines: String,
@@ -35,7 +37,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// So many tasks, each of which takes so long.
     pub(crate) fn draw(site: &Site, dice: &mut Dice, tasks: usize, seconds: f64) -> Self {
-        let mut plan = Self { tasks, fates: BTreeMap::new(), lines: String::new() };
+        let mut plan = Self { tasks, followers: 0, fates: BTreeMap::new(), lines: String::new() };
         for number in 0..tasks {
             let line = plan.line(site, dice, number, seconds);
             plan.lines.push_str(&format!("{line}\n"));
@@ -45,7 +47,17 @@ impl Plan {
 
     fn line(&mut self, site: &Site, dice: &mut Dice, number: usize, seconds: f64) -> Value {
         let fate = fate(dice);
+        let follower = site.task(json!({}));
         let mut line = site.task(json!({ "seconds": seconds, "failures": fate.failures }));
+        if dice.one_in(10) {
+            self.followers += 1;
+            line["kwargs"]["child"] = follower["kwargs"].clone();
+        }
+        if dice.one_in(5) {
+            self.followers += 1;
+            let callbacks = if fate.succeeds() { "callbacks" } else { "errbacks" };
+            line[callbacks] = json!([follower]);
+        }
         line["retry"] =
             json!({ "max_attempts": fate.max_attempts, "backoff": { "initial": 0.05, "max": 0.5 } });
         line["priority"] = dice.up_to(9).into();

@@ -81,6 +81,17 @@ impl Site {
         Server::start_in(Scratch::new(), &self.arguments())
     }
 
+    /// Lets one end all that is on the board: what follows tasks of a file does not hold up who runs the file.
+    pub(crate) fn finish(&self) {
+        let mut server = self.serve();
+        server.ask_until(r#"{"control":"status"}"#, |status| {
+            let tasks = &status["ok"]["tasks"];
+            ["running", "queued", "blocked", "delayed"].iter().all(|place| tasks[*place] == 0)
+        });
+        server.signal(Signal::TERM);
+        assert_eq!(server.end().code(), Some(0), "{}", server.log());
+    }
+
     /// A supervisor that runs a file of tasks.
     pub(crate) fn run(&self, file: &str) -> Running {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);

@@ -128,7 +128,10 @@ mod tests {
     fn view() -> TaskView {
         TaskView {
             id: TaskId(1),
-            lane: Arc::new(Lane { namespace: "a".parse().expect("valid"), name: "a".parse().expect("valid") }),
+            lane: Arc::new(Lane {
+                namespace: "a".parse().expect("valid"),
+                name: "a".parse().expect("valid"),
+            }),
             task: None,
             state: RowState::Ended,
             order: None,
@@ -140,11 +143,7 @@ mod tests {
             last_error: None,
             outcome: Some(Outcome::Succeeded(r#"{"epoch":3,"attempt":2}"#.into())),
             ended: None,
-            log: vec![
-                record(1, AttemptEnd::OwnerLost),
-                record(2, failure()),
-                record(3, AttemptEnd::Ended),
-            ],
+            log: vec![record(1, AttemptEnd::OwnerLost), record(2, failure()), record(3, AttemptEnd::Ended)],
             unroutable: false,
         }
     }

@@ -59,7 +59,8 @@ async fn a_process_that_ignores_everything_is_killed() {
 async fn a_task_beside_one_that_is_killed_runs_again_and_has_no_attempt_more() {
     const HOUR: Duration = Duration::from_hours(1);
     let (gate, clock) = (Gate::open(), VirtualClock::at(BEGINNING));
-    let pool = process().pool().workers(1..=1).concurrency(2).grace(Duration::ZERO).kill_after(Duration::ZERO);
+    let pool =
+        process().pool().workers(1..=1).concurrency(2).grace(Duration::ZERO).kill_after(Duration::ZERO);
     let yard = builder(pool).clock(Arc::new(clock.clone()), InFlight::default()).start().expect("starts");
     let mut beside = soon(yard.submit(Meet::at(&gate, 0))).await.expect("taken");
     let guest = gate.next().await;
