@@ -1,16 +1,11 @@
 //! Checks where tasks are kept.
 
-use std::time::Duration;
-
 use super::error::ConfigError;
 use super::raw;
 use crate::registry;
+use crate::store::opening::check_lease;
 use crate::store::{StoreChoice, StoreUrl};
 
-/// The shortest lease: a third of it must be long enough for a renewal on a busy machine.
-const LEASE_MIN: Duration = Duration::from_secs(2);
-/// The longest lease: so long what a dead dispatcher held waits.
-const LEASE_MAX: Duration = Duration::from_hours(1);
 /// Names of the tables are derived from it, and Postgres cuts names off at 63 bytes.
 const SCHEMA_MAX: usize = 40;
 
@@ -21,8 +16,9 @@ pub(super) fn check(raw: raw::Store) -> Result<StoreChoice, ConfigError> {
     if let Some(durability) = raw.durability {
         store = store.durability(durability);
     }
-    if let Some(lease) = lease(&raw)? {
-        store = store.lease(lease);
+    if let Some(lease) = raw.lease {
+        check_lease(lease.0)?;
+        store = store.lease(lease.0);
     }
     if let Some(schema) = raw.schema {
         store = store.schema(schema_of(schema)?);
@@ -46,26 +42,14 @@ fn fits(raw: &raw::Store, url: &StoreUrl) -> Result<(), ConfigError> {
     let only = |key, given: bool, fits: bool, kind: &str| {
         if given && !fits { Err(refuse(key, format!("only {kind} has it"))) } else { Ok(()) }
     };
-    let (sqlite, durable) = (matches!(url, StoreUrl::Sqlite(_)), *url != StoreUrl::Memory);
-    only("durability", raw.durability.is_some(), sqlite, "an SQLite store")?;
     only("schema", raw.schema.is_some(), matches!(url, StoreUrl::Postgres(_)), "a Postgres store")?;
-    let outliving = "a store that outlives the yard";
+    let (durable, outliving) = (*url != StoreUrl::Memory, "a store that outlives the yard");
+    only("durability", raw.durability.is_some(), durable, outliving)?;
     only("lease", raw.lease.is_some(), durable, outliving)?;
     only("result_ttl", raw.result_ttl.is_some(), durable, outliving)?;
     only("result_max", raw.result_max.is_some(), durable, outliving)?;
     only("history", raw.history.is_some(), durable, outliving)?;
     only("history_max", raw.history_max.is_some(), durable, outliving)
-}
-
-fn lease(raw: &raw::Store) -> Result<Option<Duration>, ConfigError> {
-    let lease = raw.lease.map(|span| span.0);
-    match lease {
-        Some(span) if !(LEASE_MIN..=LEASE_MAX).contains(&span) => {
-            let (min, max) = (LEASE_MIN.as_secs(), LEASE_MAX.as_secs());
-            Err(refuse("lease", format!("must be from {min} s to {max} s")))
-        }
-        lease => Ok(lease),
-    }
 }
 
 fn schema_of(name: String) -> Result<String, ConfigError> {

@@ -226,7 +226,7 @@ fn a_store_that_cannot_be_is_refused() {
     let check = |lines: &str, expected: &str| check(&format!("[store]\n{lines}\n[pools.nlp]"), expected);
     check("url = 'tasks.db'", "store.url: must be `memory`, `sqlite:PATH` or `postgres://");
     check("url = 'sqlite::memory:'", "store.url: a board in the memory of SQLite would be lost");
-    check("durability = 'normal'", "store.durability: only an SQLite store has it");
+    check("durability = 'normal'", "store.durability: only a store that outlives the yard has it");
     check("schema = 's'", "store.schema: only a Postgres store has it");
     check("lease = '5s'", "store.lease: only a store that outlives the yard has it");
     check("history_max = 5", "store.history_max: only a store that outlives the yard has it");

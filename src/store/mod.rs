@@ -10,7 +10,7 @@
 pub(crate) mod choice;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) mod lanes;
-mod opening;
+pub(crate) mod opening;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]

@@ -63,7 +63,7 @@ mod tests {
     }
 
     fn plain() -> Defaults {
-        Box::new(|_| TaskDefaults::default())
+        Arc::new(|_| TaskDefaults::default())
     }
 
     #[track_caller]
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_the_body_does_not_say_comes_from_the_defaults() {
-        let defaults: Defaults = Box::new(|name| TaskDefaults {
+        let defaults: Defaults = Arc::new(|name| TaskDefaults {
             timeout: (name.as_str() == "a").then_some(Duration::from_secs(3)),
             ..TaskDefaults::default()
         });

@@ -1,5 +1,7 @@
 //! How a durable board is set up, whichever it is.
 
+use std::sync::Arc;
+
 use taskyard_core::board::Settings;
 use taskyard_core::defaults::{BOARD_MAX_ON_DISK, RESULT_MAX};
 use taskyard_core::names::TaskName;
@@ -9,9 +11,10 @@ use taskyard_core::task::TaskDefaults;
 use crate::registry::Registry;
 
 /// What a stored task is given that its body does not say, by its name: as when it was submitted.
-pub type Defaults = Box<dyn Fn(&TaskName) -> TaskDefaults + Send>;
+pub type Defaults = Arc<dyn Fn(&TaskName) -> TaskDefaults + Send + Sync>;
 
 /// How a durable board is set up.
+#[derive(Clone)]
 pub struct Setup {
     /// The board's bounds and its order. How many ended tasks are remembered is said by whoever prunes.
     pub board: Settings,
@@ -30,13 +33,13 @@ impl Setup {
             board: Settings { board_max: BOARD_MAX_ON_DISK, ..Settings::default() },
             result_max: RESULT_MAX,
             router,
-            defaults: Box::new(|_| TaskDefaults::default()),
+            defaults: Arc::new(|_| TaskDefaults::default()),
         }
     }
 
     /// The same, with tasks read as the handlers of this binary want them.
     pub fn registry(mut self, registry: Registry) -> Self {
-        self.defaults = Box::new(move |name| registry.defaults(name.as_str()).cloned().unwrap_or_default());
+        self.defaults = Arc::new(move |name| registry.defaults(name.as_str()).cloned().unwrap_or_default());
         self
     }
 }

@@ -1,19 +1,25 @@
 //! Two yards on one board, on clocks that the test turns: who holds what, until when, and what comes of a yard that stops.
 
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde_json::Value;
+use taskyard::context::NoCalls;
 use taskyard::core::dispatch::Outcome;
 use taskyard::core::pool::Settings;
 use taskyard::core::store::RowState;
 use taskyard::core::worker::{CancelReason, WorkerEnd};
 use taskyard::core::{TaskId, conductor};
+use taskyard::registry::Registry;
 use taskyard::testing::{BEGINNING, Shared, Toys, VirtualClock};
+use taskyard::threads::BlockingLauncher;
 use taskyard::{PoolSpec, StoreChoice, TaskHandle, Yard};
 use taskyard_actors::in_flight::InFlight;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::common::soon;
-use crate::rig::{built, task};
+use crate::rig::{built, inline, task};
 
 /// Others take over after so many seconds without a sign of life.
 const LEASE: u32 = 10;
@@ -47,10 +53,15 @@ impl Node {
     }
 
     fn with(toys: Toys, board: &Shared, in_flight: &InFlight) -> Self {
+        let pool = pool(&toys);
+        Self::with_pool(toys, pool, board, in_flight)
+    }
+
+    fn with_pool(toys: Toys, pool: PoolSpec, board: &Shared, in_flight: &InFlight) -> Self {
         let clock = VirtualClock::at(BEGINNING);
         // So that no yard takes all that is due soon.
         let settings = conductor::Settings { near_max: 100, ..conductor::Settings::default() };
-        let builder = Yard::builder().store(StoreChoice::shared(board)).conductor(settings).pool(pool(&toys));
+        let builder = Yard::builder().store(StoreChoice::shared(board)).conductor(settings).pool(pool);
         let yard = builder.clock(Arc::new(clock.clone()), in_flight.clone()).start().expect("starts");
         Self { yard, toys, clock }
     }
@@ -66,9 +77,17 @@ impl Node {
 
 impl Two {
     async fn start() -> Self {
+        Self::start_with(pool).await
+    }
+
+    /// A has another pool.
+    async fn start_with(pool: impl FnOnce(&Toys) -> PoolSpec) -> Self {
         let (leases, in_flight) = (VirtualClock::at(BEGINNING), InFlight::default());
         let board = Shared::on(Arc::new(leases.clone()));
-        let (a, b) = (Node::start(&board, &in_flight), Node::start(&board, &in_flight));
+        let toys = Toys::by_hand(1, vec!["t".parse().expect("valid")]);
+        let pool = pool(&toys);
+        let a = Node::with_pool(toys, pool, &board, &in_flight);
+        let b = Node::start(&board, &in_flight);
         let two = Self { a, b, leases, in_flight };
         two.quiet().await;
         two
@@ -96,17 +115,35 @@ fn done() -> WorkerEnd {
     WorkerEnd::Succeeded("1".into())
 }
 
-/// B4: the worker says nothing for five leases. That the yard's own thread may be blocked too is tried with the store's
-/// gateway.
+/// A task that blocks the only thread for tasks until the test lets it go on.
+fn blocking_pool(go_on: Receiver<()>, begun: UnboundedSender<()>) -> PoolSpec {
+    let go_on = Mutex::new(go_on);
+    let handler = move |_: Value, _: Value, _| {
+        begun.send(()).expect("the test waits");
+        go_on.lock().expect("whole").recv().expect("the test lets it go on");
+        async { Ok(1) }
+    };
+    let registry = Registry::new().register_fn("t", handler).expect("one name");
+    let inline = inline("all", &["#"], registry.clone(), 1);
+    let settings = Settings { killable: false, ..inline.settings };
+    let launcher = Box::new(move || Box::new(BlockingLauncher::new(registry, 0, Arc::new(NoCalls))) as _);
+    PoolSpec { settings, launcher, ..inline }
+}
+
+/// B4: the executor's only thread is blocked for five leases. That the yard's own thread may be blocked too is tried with
+/// the store's gateway.
 #[tokio::test]
 async fn a_task_of_five_leases_is_never_given_to_another() {
-    let two = Two::start().await;
+    let ((let_go_on, go_on), (begun, mut runs)) = (channel(), unbounded_channel());
+    let two = Two::start_with(|_| blocking_pool(go_on, begun)).await;
     let mut handle = two.a.submit().await;
-    two.a.toys.started(handle.id()).await;
+    soon(runs.recv()).await.expect("it runs");
     two.pass(5 * LEASE, &two.both()).await;
-    assert_eq!(two.a.epoch(handle.id()).await, 1);
+    assert_eq!(two.b.epoch(handle.id()).await, 1);
     assert!(two.b.toys.running().is_empty());
-    two.a.toys.finish(handle.id(), done());
+    let owners = soon(two.b.yard.owners()).await.expect("listed");
+    assert!(owners.len() == 2 && owners.iter().all(|owner| !owner.fenced), "{owners:?}");
+    let_go_on.send(()).expect("it waits");
     assert_eq!(soon(handle.outcome()).await, Ok(Outcome::Succeeded("1".into())));
 }
 

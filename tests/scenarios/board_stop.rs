@@ -138,7 +138,7 @@ async fn exactly_so_many_dispatches_run_and_the_yard_drains() {
         let nothing = inline("all", &["#"], Registry::new(), 1);
         let submitter = on(&board).pool(nothing).start().expect("starts");
         let ids: Vec<_> = (0..10).map(|number| built(task("echo", number))).collect();
-        soon(submitter.post_tasks(ids)).await.into_iter().for_each(|posted| drop(posted.expect("taken")));
+        assert!(soon(submitter.post_tasks(ids)).await.iter().all(Result::is_ok));
 
         let pool = processes(gate.path(), "all", &["#"], Settings { min: 1, ..sized(0, 2) });
         let yard = on(&board).max_dispatches(max).pool(pool).start().expect("starts");

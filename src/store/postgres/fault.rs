@@ -27,6 +27,15 @@ impl Fault {
         matches!(self, Self::Refused(error) if conflicts.contains(&error.code()))
     }
 
+    /// Whether there may be a server to talk to, later.
+    pub(super) fn may_pass(&self) -> bool {
+        let busy = [&SqlState::CANNOT_CONNECT_NOW, &SqlState::TOO_MANY_CONNECTIONS];
+        match self {
+            Self::Refused(error) => busy.contains(&error.code()),
+            Self::Gone(_) | Self::Silent(_) => true,
+        }
+    }
+
     /// Whether the server answered and will go on to: the connection is of further use.
     pub(super) fn leaves_the_connection(&self) -> bool {
         matches!(self, Self::Refused(error) if !is_fatal(error))

@@ -108,7 +108,10 @@ impl Options {
 /// Why a board cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The server cannot be reached, or refuses.
+    /// The server cannot be reached: it is not there, starts, or is too busy.
+    #[error("the Postgres server cannot be reached: {0}")]
+    Unreachable(String),
+    /// The server refuses.
     #[error("the board on the Postgres server cannot be opened: {0}")]
     Server(String),
     /// The tables were made by a later version.
@@ -130,7 +133,8 @@ pub enum OpenError {
 
 impl From<Fault> for OpenError {
     fn from(fault: Fault) -> Self {
-        Self::Server(fault.to_string())
+        let said = fault.to_string();
+        if fault.may_pass() { Self::Unreachable(said) } else { Self::Server(said) }
     }
 }
 
