@@ -16,8 +16,12 @@ mod cancel;
 mod claim;
 #[path = "../../core/tests/board/due.rs"]
 mod due;
+#[path = "../../core/tests/board/faults.rs"]
+mod faults;
 #[path = "../../core/tests/board/leases.rs"]
 mod leases;
+#[path = "../../core/tests/board/model.rs"]
+mod model;
 #[path = "../../core/tests/board/order.rs"]
 mod order;
 #[path = "../../core/tests/board/post.rs"]
@@ -62,6 +66,9 @@ use taskyard_core::router::Router;
 use taskyard_core::store::{Ask, Reply};
 use taskyard_core::time::micros;
 use taskyard_core::{Machine, Now};
+
+/// How many drawn scripts are played.
+pub(crate) const SCRIPTS: u64 = 4;
 
 /// The store under test.
 pub(crate) fn store(settings: Settings, router: Router) -> Box<dyn Store> {

@@ -67,6 +67,9 @@ use taskyard_core::router::Router;
 use taskyard_core::store::{Ask, Reply};
 use taskyard_core::time::micros;
 
+/// How many drawn scripts are played.
+pub(crate) const SCRIPTS: u64 = 20;
+
 /// The store under test.
 pub(crate) fn store(settings: Settings, router: Router) -> Box<dyn rig::Store> {
     let folder = Folder::new();

@@ -247,7 +247,7 @@ fn sorted(mut tasks: Vec<u64>) -> Vec<u64> {
 /// B5, B6, B8, B16, D8, D9, D13, D19
 #[test]
 fn a_line_that_loses_and_repeats_loses_no_task_and_does_nothing_twice() {
-    for seed in 0..20 {
+    for seed in 0..crate::SCRIPTS {
         let mut script = Script::new(seed);
         let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for _ in 0..150 {

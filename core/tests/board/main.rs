@@ -37,6 +37,9 @@ use taskyard_core::router::Router;
 use taskyard_core::store::{Ask, Reply};
 use taskyard_core::{Machine, Now};
 
+/// How many drawn scripts are played.
+pub(crate) const SCRIPTS: u64 = 20;
+
 /// The store under test.
 pub(crate) fn store(settings: Settings, router: Router) -> Box<dyn Store> {
     Box::new(Memory { board: Board::new(settings, router), leases: Duration::ZERO })

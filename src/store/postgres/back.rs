@@ -12,33 +12,31 @@ use crate::store::record;
 
 /// A row that is renewed lets its key go first and is then one of those behind; one that is not keeps its place among its
 /// twins: one that waits behind it must not be let past. `$1` to `$9` by row, `$10` now, `$11` the aging.
-///
-/// Planned anew each time: it joins, and a plan that was good for an empty table is not good for a full one.
-const PUT_BACK: &str =
-    "WITH item AS MATERIALIZED (SELECT * FROM unnest($1::bigint[], $2::integer[], $3::bigint[],
-      $4::bigint[], $5::boolean[], $6::boolean[], $7::boolean[], $8::text[], $9::text[])
-      AS item(sequence, epoch, owner, due, renew, failed, reported, how, error)),
+const PUT_BACK: &str = "WITH mine AS MATERIALIZED (SELECT item.*, coalesce(item.due, task.due) AS next_due
+      FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[], $5::boolean[], $6::boolean[], $7::boolean[],
+        $8::text[], $9::text[]) AS item(sequence, epoch, owner, due, renew, failed, reported, how, error)
+      CROSS JOIN LATERAL (SELECT due FROM tasks WHERE sequence = item.sequence AND epoch = item.epoch
+        AND owner = item.owner AND state::integer = 4 AND NOT unwanted LIMIT 1) AS task),
     back AS (UPDATE tasks SET
       state = CASE
-        WHEN coalesce(item.due, tasks.due) > $10 THEN 0
+        WHEN mine.next_due > $10 THEN 0
         WHEN key IS NOT NULL AND key_waiting IS NOT NULL AND NOT judged AND tasks.due > $10 THEN 2
-        WHEN twins IS NOT NULL AND item.renew THEN 1
+        WHEN twins IS NOT NULL AND mine.renew THEN 1
         ELSE 3 END,
       judged = judged OR tasks.due <= $10,
-      due = coalesce(item.due, tasks.due),
+      due = mine.next_due,
       rank = CASE
-        WHEN NOT item.renew THEN rank
+        WHEN NOT mine.renew THEN rank
         WHEN $11::bigint = 0 THEN -(priority::bigint << 56)
-        ELSE greatest(coalesce(item.due, tasks.due), $10) - priority * $11::bigint END,
-      attempts = attempts + item.failed::integer,
-      setbacks = CASE WHEN item.failed THEN 0 WHEN item.how = $12 THEN setbacks + 1 ELSE setbacks END,
-      crash_marks = CASE WHEN item.reported THEN 0 WHEN item.how = $13 THEN greatest(crash_marks, 1)
+        ELSE greatest(mine.next_due, $10) - priority * $11::bigint END,
+      attempts = attempts + mine.failed::integer,
+      setbacks = CASE WHEN mine.failed THEN 0 WHEN mine.how = $12 THEN setbacks + 1 ELSE setbacks END,
+      crash_marks = CASE WHEN mine.reported THEN 0 WHEN mine.how = $13 THEN greatest(crash_marks, 1)
         ELSE crash_marks END,
-      logged = logged OR item.how IS NOT NULL,
-      last_error = coalesce(item.error, last_error)
-      FROM item WHERE tasks.sequence = item.sequence AND tasks.epoch = item.epoch AND tasks.owner = item.owner
-        AND tasks.state = 4 AND NOT tasks.unwanted
-      RETURNING tasks.sequence, tasks.id, tasks.epoch, tasks.owner, tasks.twins, tasks.state, item.how),
+      logged = logged OR mine.how IS NOT NULL,
+      last_error = coalesce(mine.error, last_error)
+      FROM mine WHERE tasks.sequence = mine.sequence AND state::integer = 4 AND NOT unwanted
+      RETURNING tasks.sequence, tasks.id, tasks.epoch, tasks.owner, tasks.twins, mine.how),
     noted AS (INSERT INTO attempts (id, epoch, ended, owner, how)
       SELECT id, epoch, $10::bigint, owner, how FROM back WHERE how IS NOT NULL ON CONFLICT DO NOTHING),
     forgotten AS (DELETE FROM attempts USING back
@@ -46,7 +44,7 @@ const PUT_BACK: &str =
     SELECT sequence, twins FROM back";
 
 const UNWANTED: &str =
-    "SELECT sequence, epoch, owner FROM tasks WHERE sequence = ANY($1) AND state = 4 AND unwanted";
+    "SELECT sequence, epoch, owner FROM tasks WHERE sequence = ANY($1) AND state::integer = 4 AND unwanted";
 
 /// A claimed row that comes back.
 pub(super) struct Back {
@@ -104,7 +102,7 @@ impl Turn<'_> {
             &sequences, &epochs, &owners, &dues, &renew, &failed, &reported, &how, &errors, &now, &aging,
             &setback, &lost,
         ];
-        self.session.rows_anew(PUT_BACK, params).await
+        self.session.rows(PUT_BACK, params).await
     }
 
     /// Ends those of these rows that are still there because nobody wants them back.

@@ -19,7 +19,8 @@ use crate::store::record;
 const BY_ID: &str = "SELECT sequence, lane, state, twins FROM tasks WHERE id = ANY($1) ORDER BY sequence";
 const BY_LANE: &str = "SELECT sequence, lane, state, twins FROM tasks WHERE sequence > $1 AND sequence <= $2
     AND ($3::bigint[] IS NULL OR lane = ANY($3)) ORDER BY sequence";
-const MARK: &str = "UPDATE tasks SET unwanted = true WHERE sequence = ANY($1) AND state = 4 AND owner <> $2
+const MARK: &str =
+    "UPDATE tasks SET unwanted = true WHERE sequence = ANY($1) AND state::integer = 4 AND owner <> $2
     RETURNING id, sequence";
 
 const HOLDER: &str = "SELECT sequence, state, owner, twins FROM tasks WHERE id = $1";
@@ -38,6 +39,7 @@ impl Turn<'_> {
         let keys = picked.iter().filter(is_free).filter_map(|row| row.get::<_, Option<Uuid>>(3)).collect();
         self.lock_keys(keys).await?;
         let tasks = self.end_free(&free, &Outcome::Cancelled).await?;
+        let tasks: Vec<_> = tasks.into_iter().map(|(_, task)| task).collect();
         // Also those that were claimed just now.
         let elsewhere = self.mark(&picked).await?;
         let told: Set<TaskId> = tasks.iter().map(|task| task.id).collect();

@@ -3,26 +3,41 @@
 
 use std::sync::Arc;
 
+use taskyard_core::dispatch::Order;
 use taskyard_core::id::PoolId;
 use taskyard_core::store::{Answer, Claimed, RowState};
 use taskyard_core::task::{DueAt, Task};
 use taskyard_core::time::Timestamp;
-use tokio_postgres::types::ToSql;
 
 use super::ends::End;
 use super::fault::Fault;
 use super::heads::Heads;
 use super::row::{TaskRow, task_columns};
 use super::turn::Turn;
-use crate::store::record;
 
-/// So many expired rows are ended before a claim goes on.
+/// So many expired rows are ended at once.
 const EXPIRED_MAX: i64 = 1_000;
 
-/// Those that would be claimed if they had not expired.
-const EXPIRED: &str =
-    "SELECT sequence, twins FROM tasks WHERE state <> 4 AND expires IS NOT NULL AND expires <= $1
-    AND state = ANY($2) AND lane = ANY($3) AND due < $4 ORDER BY expires LIMIT $5";
+/// Rows that stand before a place in the order and have expired.
+macro_rules! passed {
+    ($state:literal, $order:literal, $last:literal) => {
+        concat!(
+            "SELECT sequence, twins FROM tasks WHERE state <> 4 AND expires IS NOT NULL AND expires <= $1 AND state::integer = ",
+            $state,
+            " AND lane = ANY($2) AND (",
+            $order,
+            ", sequence) < (",
+            $last,
+            ") ORDER BY ",
+            $order,
+            ", sequence LIMIT $3"
+        )
+    };
+}
+
+const PASSED_READY: &str = passed!("3", "rank", "$4::bigint, $5::bigint");
+const PASSED_UNJUDGED: &str = passed!("2", "rank", "$4::bigint, $5::bigint");
+const PASSED_PARKED: &str = passed!("0", "due, rank", "$6::bigint, $4::bigint, $5::bigint");
 
 /// Of the first rows of each of these lanes the first of all; those that are locked are passed over, for which twice as
 /// many are looked at. `$1` lanes, `$2` how many, `$3` twice as many, `$4` now, `$5` the owner.
@@ -41,7 +56,7 @@ macro_rules! claim {
             ", sequence LIMIT $3) AS first ORDER BY ",
             $order,
             ", sequence) AS first
-              CROSS JOIN LATERAL (SELECT sequence FROM tasks WHERE sequence = first.sequence AND state = ",
+              CROSS JOIN LATERAL (SELECT sequence FROM tasks WHERE sequence = first.sequence AND state::integer = ",
             $state,
             " FOR UPDATE SKIP LOCKED) AS free LIMIT $2)) RETURNING ",
             task_columns!()
@@ -60,7 +75,24 @@ const KEYS_TO_PRELOAD: &str = "SELECT DISTINCT twins FROM (
     WHERE twins IS NOT NULL";
 
 const STILL_CLAIMED: &str =
-    "SELECT sequence, epoch FROM tasks WHERE sequence = ANY($1) AND state = 4 AND owner = $2";
+    "SELECT sequence, epoch FROM tasks WHERE sequence = ANY($1) AND state::integer = 4 AND owner = $2";
+
+/// What is claimed: rows of a state, for a pool.
+#[derive(Clone, Copy)]
+struct Claim {
+    state: RowState,
+    pool: PoolId,
+    up_to: usize,
+    /// Of parked rows, those that are due before this, on the server's clock.
+    before: Timestamp,
+}
+
+/// What came of it.
+#[derive(Default)]
+struct Haul {
+    rows: Vec<TaskRow>,
+    expired: Vec<Arc<Task>>,
+}
 
 impl Turn<'_> {
     pub(super) async fn claim(
@@ -69,15 +101,13 @@ impl Turn<'_> {
         ready: usize,
         unjudged: usize,
     ) -> Result<Answer, Fault> {
-        let states = [RowState::Ready, RowState::Unjudged];
-        let (heads, expired) = self.past_expired(&states, pool, Timestamp(i64::MAX)).await?;
-        let mut rows = Vec::new();
+        let mut haul = Haul::default();
         for (state, up_to) in [(RowState::Ready, ready), (RowState::Unjudged, unjudged)] {
-            let lanes = heads.first_lanes(self.memory, state, Some(pool), up_to);
-            let taken = self.take(state, &lanes, up_to, None).await?;
-            rows.extend(self.haul(taken, pool, false).await?);
+            let claim = Claim { state, pool, up_to, before: Timestamp(i64::MAX) };
+            self.claim_in_order(claim, &mut haul).await?;
         }
-        Ok(Answer::Claimed { rows, expired })
+        let rows = self.understood(haul.rows, pool, false).await?;
+        Ok(Answer::Claimed { rows, expired: haul.expired })
     }
 
     /// `before`: on the server's clock.
@@ -87,67 +117,91 @@ impl Turn<'_> {
         before: Timestamp,
         up_to: usize,
     ) -> Result<Answer, Fault> {
-        let (heads, expired) = self.past_expired(&[RowState::Parked], pool, before).await?;
-        let lanes = heads.first_lanes(self.memory, RowState::Parked, Some(pool), up_to);
-        if lanes.is_empty() {
-            return Ok(Answer::Claimed { rows: Vec::new(), expired });
-        }
-        // What is claimed counts for its key, so that whoever counts must wait.
-        let looked = twice(up_to);
-        let keys = self.session.rows(KEYS_TO_PRELOAD, &[&lanes, &looked, &before.0]).await?;
-        self.lock_keys(keys.iter().map(|row| row.get(0)).collect()).await?;
-        let taken = self.take(RowState::Parked, &lanes, up_to, Some(before)).await?;
-        Ok(Answer::Claimed { rows: self.haul(taken, pool, true).await?, expired })
+        let mut haul = Haul::default();
+        self.claim_in_order(Claim { state: RowState::Parked, pool, up_to, before }, &mut haul).await?;
+        let rows = self.understood(haul.rows, pool, true).await?;
+        Ok(Answer::Claimed { rows, expired: haul.expired })
     }
 
-    /// Ends what would be claimed here and has expired, so that no claim finds it. The heads after that.
-    async fn past_expired(
-        &mut self,
-        states: &[RowState],
-        pool: PoolId,
-        before: Timestamp,
-    ) -> Result<(Heads, Vec<Arc<Task>>), Fault> {
-        let heads = self.heads().await?;
-        if !heads.has_expired(self.now.wall) {
-            return Ok((heads, Vec::new()));
+    /// Claims rows in order, and ends those before them that have expired.
+    async fn claim_in_order(&mut self, mut claim: Claim, haul: &mut Haul) -> Result<(), Fault> {
+        while claim.up_to > 0 {
+            let heads = self.heads().await?;
+            let lanes = heads.first_lanes(self.memory, claim.state, Some(claim.pool), claim.up_to);
+            if lanes.is_empty() {
+                break;
+            }
+            let rows = self.take(claim, &lanes).await?;
+            claim.up_to -= rows.len();
+            let last = rows.last().filter(|_| claim.up_to == 0).map(|row| (row.due, row.order()));
+            haul.rows.extend(rows);
+            let passed = if heads.has_expired(self.now.wall) {
+                self.end_passed(claim, &heads, last).await?
+            } else {
+                Vec::new()
+            };
+            if passed.is_empty() {
+                break;
+            }
+            haul.expired.extend(passed);
         }
-        let lanes_in = |state| heads.first_lanes(self.memory, state, Some(pool), usize::MAX);
-        let lanes: Vec<i64> = states.iter().flat_map(|state| lanes_in(*state)).collect();
-        let states: Vec<i16> = states.iter().map(|state| record::state_code(*state)).collect();
-        let params: super::link::Params<'_> = &[&self.now.wall.0, &states, &lanes, &before.0, &EXPIRED_MAX];
-        let rows = self.session.rows(EXPIRED, params).await?;
-        let expired = self.end_expired_rows(&rows).await?;
-        Ok((self.heads().await?, expired))
+        Ok(())
     }
 
-    /// Claims rows of a state, in order.
-    async fn take(
+    /// Ends what a claim would have come across if it had not expired: up to the last row that was claimed, or all.
+    async fn end_passed(
         &mut self,
-        state: RowState,
-        lanes: &[i64],
-        up_to: usize,
-        before: Option<Timestamp>,
-    ) -> Result<Vec<TaskRow>, Fault> {
-        if lanes.is_empty() || up_to == 0 {
-            return Ok(Vec::new());
-        }
-        let (number, looked, now, owner) = (up_to as i64, twice(up_to), self.now.wall.0, self.owner_number());
-        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&lanes, &number, &looked, &now, &owner];
-        let before = before.map(|at| at.0);
-        params.extend(before.as_ref().map(|before| before as &(dyn ToSql + Sync)));
-        let claim = match state {
-            RowState::Parked => PRELOAD,
-            RowState::Unjudged => CLAIM_UNJUDGED,
-            _ => CLAIM_READY,
+        claim: Claim,
+        heads: &Heads,
+        last: Option<(Timestamp, Order)>,
+    ) -> Result<Vec<Arc<Task>>, Fault> {
+        let lanes = heads.first_lanes(self.memory, claim.state, Some(claim.pool), usize::MAX);
+        let end = Order { rank: i64::MAX, sequence: i64::MAX as u64 };
+        let (due, Order { rank, sequence }) = last.unwrap_or((Timestamp(claim.before.0 - 1), end));
+        let (now, sequence) = (self.now.wall.0, sequence as i64);
+        let params: super::link::Params<'_> = &[&now, &lanes, &EXPIRED_MAX, &rank, &sequence];
+        let rows = match claim.state {
+            RowState::Parked => {
+                let params = [params, &[&due.0]].concat();
+                self.session.rows(PASSED_PARKED, &params).await?
+            }
+            RowState::Unjudged => self.session.rows(PASSED_UNJUDGED, params).await?,
+            _ => self.session.rows(PASSED_READY, params).await?,
         };
-        let rows = self.session.rows(claim, &params).await?;
+        self.end_expired_rows(&rows).await
+    }
+
+    /// Claims rows of these lanes, in order.
+    async fn take(&mut self, claim: Claim, lanes: &[i64]) -> Result<Vec<TaskRow>, Fault> {
+        let Claim { state, up_to, before, .. } = claim;
+        let (number, looked, now, owner) = (up_to as i64, twice(up_to), self.now.wall.0, self.owner_number());
+        let params: super::link::Params<'_> = &[&lanes, &number, &looked, &now, &owner];
+        let rows = match state {
+            RowState::Parked => {
+                self.lock_preloaded(lanes, looked, before).await?;
+                self.session.rows(PRELOAD, &[params, &[&before.0]].concat()).await?
+            }
+            RowState::Unjudged => self.session.rows(CLAIM_UNJUDGED, params).await?,
+            _ => self.session.rows(CLAIM_READY, params).await?,
+        };
         let mut rows = self.read_tasks(&rows).await?;
-        rows.sort_unstable_by_key(|row| (before.map(|_| row.due), row.order()));
+        rows.sort_unstable_by_key(|row| ((state == RowState::Parked).then_some(row.due), row.order()));
         Ok(rows)
     }
 
+    /// What is preloaded counts for its key, so that whoever counts must wait.
+    async fn lock_preloaded(&mut self, lanes: &[i64], looked: i64, before: Timestamp) -> Result<(), Fault> {
+        let keys = self.session.rows(KEYS_TO_PRELOAD, &[&lanes, &looked, &before.0]).await?;
+        self.lock_keys(keys.iter().map(|row| row.get(0)).collect()).await
+    }
+
     /// What the yard gets of claimed rows. What cannot be understood is trashed at once.
-    async fn haul(&mut self, rows: Vec<TaskRow>, pool: PoolId, near: bool) -> Result<Vec<Claimed>, Fault> {
+    async fn understood(
+        &mut self,
+        rows: Vec<TaskRow>,
+        pool: PoolId,
+        near: bool,
+    ) -> Result<Vec<Claimed>, Fault> {
         let (mut claimed, mut unreadable) = (Vec::with_capacity(rows.len()), Vec::new());
         for row in rows {
             let due = if near { DueAt::Wall(self.skew.to_yard(row.due)) } else { DueAt::Now };

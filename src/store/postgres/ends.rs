@@ -1,6 +1,7 @@
 //! How rows end for good: out of the tasks, into the history or the trash, with the last line of their log; the next of their
 //! key takes their place.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use taskyard_core::dispatch::{Outcome, Trash};
@@ -24,8 +25,9 @@ macro_rules! mine {
                 AS item(sequence, epoch, outcome, detail, counted)
               CROSS JOIN LATERAL (SELECT ",
             $columns,
-            " FROM tasks WHERE sequence = item.sequence AND epoch = item.epoch AND owner = $5 AND state = 4) AS task),
-            gone AS (DELETE FROM tasks WHERE sequence = ANY(ARRAY(SELECT sequence FROM mine)) AND state = 4),
+            " FROM tasks WHERE sequence = item.sequence AND epoch = item.epoch AND owner = $5 AND state::integer = 4
+                LIMIT 1) AS task),
+            gone AS (DELETE FROM tasks WHERE sequence = ANY(ARRAY(SELECT sequence FROM mine)) AND state::integer = 4),
             noted AS (INSERT INTO attempts (id, epoch, ended, owner, how)
               SELECT id, epoch, $6::bigint, owner, $7::text FROM mine WHERE logged OR outcome = 5 ON CONFLICT DO NOTHING)"
         )
@@ -49,7 +51,7 @@ const TRASH_CLAIMED: &str = concat!(
 );
 
 const END_FREE: &str = concat!(
-    "WITH gone AS (DELETE FROM tasks WHERE sequence = ANY($1) AND state <> 4 RETURNING *),
+    "WITH gone AS (DELETE FROM tasks WHERE sequence = ANY($1) AND state::integer <> 4 RETURNING *),
     kept AS (INSERT INTO history (id, lane, owner, ended, epoch, attempts, outcome, detail)
       SELECT id, lane, owner, $2::bigint, epoch, attempts, $3::smallint, NULL FROM gone ON CONFLICT DO NOTHING)
     SELECT ",
@@ -116,12 +118,12 @@ impl Turn<'_> {
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
-    /// Ends rows that nobody has, in order of arrival. The tasks that they were. Their keys are locked.
+    /// Ends rows that nobody has, in order of arrival. The tasks that they were, by sequence. Their keys are locked.
     pub(super) async fn end_free(
         &mut self,
         sequences: &[i64],
         outcome: &Outcome,
-    ) -> Result<Vec<Arc<Task>>, Fault> {
+    ) -> Result<Vec<(i64, Arc<Task>)>, Fault> {
         if sequences.is_empty() {
             return Ok(Vec::new());
         }
@@ -131,7 +133,7 @@ impl Turn<'_> {
         let tasks = self.read_tasks(&rows).await?;
         self.effects.unfinished -= rows.len() as i64;
         self.promote_keys(keys).await?;
-        Ok(tasks.iter().map(|row| row.task_or_stand_in(self.memory)).collect())
+        Ok(tasks.iter().map(|row| (row.sequence, row.task_or_stand_in(self.memory))).collect())
     }
 
     /// Ends the first so many of the rows that have expired and that nobody has.
@@ -140,10 +142,12 @@ impl Turn<'_> {
         self.end_expired_rows(&rows).await
     }
 
-    /// Ends rows, given by sequence and twins, that have expired and that nobody has.
+    /// Ends rows, given by sequence and twins, that have expired and that nobody has. The tasks, in that order.
     pub(super) async fn end_expired_rows(&mut self, rows: &[Row]) -> Result<Vec<Arc<Task>>, Fault> {
         let sequences: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
         self.lock_keys(rows.iter().filter_map(|row| row.get(1)).collect()).await?;
-        self.end_free(&sequences, &Outcome::Expired).await
+        let ended = self.end_free(&sequences, &Outcome::Expired).await?;
+        let mut ended: BTreeMap<_, _> = ended.into_iter().collect();
+        Ok(sequences.iter().filter_map(|sequence| ended.remove(sequence)).collect())
     }
 }

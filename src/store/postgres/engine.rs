@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use taskyard_core::Now;
-use taskyard_core::store::{Answer, Ask, OwnerId, Reply, Request, Status, StoreError};
+use taskyard_core::store::{Answer, Ask, OwnerId, Reply, Status, StoreError};
 
 use super::clock::{Clock, Reading, Skew};
 use super::fault::Fault;
@@ -286,10 +286,8 @@ impl Engine {
     fn commit(&mut self, answered: Vec<(Ask, Answer)>) {
         let Effects { unfinished, gone, .. } = std::mem::take(&mut self.effects);
         self.memory.unfinished.change(unfinished);
-        for (ask, answer) in &answered {
-            if !matches!(*ask.request, Request::Release) {
-                self.memory.keep(ask, answer);
-            }
+        for (ask, answer) in answered {
+            self.memory.keep(&ask, answer);
         }
         for owner in gone {
             self.memory.forget_owner(owner);

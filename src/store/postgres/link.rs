@@ -80,8 +80,10 @@ impl Link {
 /// What each connection is told first.
 ///
 /// All statements here are meant to go by the indexes, in the order in which they are written; a plan that was made while
-/// the tables were empty must still be a good one when they are not. Time limits are the server's, for when it is slow; a
-/// dispatcher that was stopped in the middle of a transaction loses it, with its locks.
+/// the tables were empty must still be a good one when they are not. So the planner is left no choice: no other ways to
+/// join or scan; a subquery that is to be asked row by row has a `LIMIT`; and where a row is named by its sequence, its
+/// state is compared as `state::integer`, which no partial index knows of. Time limits are the server's, for when it is
+/// slow; a dispatcher that was stopped in the middle of a transaction loses it, with its locks.
 fn setting_up(schema: &SchemaName, durability: Durability, patience: Duration) -> String {
     let ms = patience.as_millis();
     // Whatever else a server is told to wait for is its owner's business.

@@ -1,14 +1,12 @@
 //! What a store knows without asking: the lanes, about how many tasks are unfinished, and what was answered and may be asked
 //! again. It is lost with the process, and so is whoever would ask again.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use taskyard_core::board::Settings;
-use taskyard_core::id::PoolId;
 use taskyard_core::names::Lane;
-use taskyard_core::store::{Answer, Ask, Claimed, OwnerId, Request};
+use taskyard_core::store::{Answer, Ask, OwnerId};
 use taskyard_core::time::micros;
 
 use super::row::lost_lane;
@@ -24,8 +22,6 @@ pub(super) struct Memory {
     pub(super) lanes: Lanes,
     pub(super) unfinished: Unfinished,
     told: Remembered<Answer>,
-    /// The last claim and the last preload for each pool, with its number.
-    claims: BTreeMap<(OwnerId, PoolId, bool), (u64, Vec<Claimed>)>,
 }
 
 /// What is known of an ask that was asked before.
@@ -48,7 +44,6 @@ impl Memory {
             lanes: Lanes::new(router),
             unfinished: Unfinished::default(),
             told: Remembered::default(),
-            claims: BTreeMap::new(),
         }
     }
 
@@ -64,31 +59,18 @@ impl Memory {
 
     /// What was answered when this was asked before.
     pub(super) fn recall(&mut self, ask: &Ask) -> Before {
-        let told = self.told.recall(ask).cloned();
-        match claim_of(ask).and_then(|claim| self.claims.get(&claim)) {
-            // Its answer came long ago.
-            Some((last, _)) if ask.no < *last => Before::Told(told.unwrap_or_else(nothing)),
-            Some((last, rows)) if ask.no == *last => {
-                let expired = match told {
-                    Some(Answer::Claimed { expired, .. }) => expired,
-                    _ => Vec::new(),
-                };
-                Before::Claimed(Answer::Claimed { rows: rows.clone(), expired })
-            }
-            Some(_) => Before::New,
-            None => told.map_or(Before::New, Before::Told),
+        if self.told.is_late(ask) {
+            return Before::Told(Answer::Claimed { rows: Vec::new(), expired: Vec::new() });
+        }
+        match self.told.recall(ask) {
+            None => Before::New,
+            Some(answer @ Answer::Claimed { .. }) => Before::Claimed(answer.clone()),
+            Some(answer) => Before::Told(answer.clone()),
         }
     }
 
     /// This was answered, and holds.
-    pub(super) fn keep(&mut self, ask: &Ask, answer: &Answer) {
-        let mut answer = answer.clone();
-        if let (Some(claim), Answer::Claimed { rows, expired }) = (claim_of(ask), &mut answer) {
-            self.claims.insert(claim, (ask.no, std::mem::take(rows)));
-            if expired.is_empty() {
-                return;
-            }
-        }
+    pub(super) fn keep(&mut self, ask: &Ask, answer: Answer) {
         if must_be_kept(&ask.request) {
             self.told.keep(ask, answer);
         }
@@ -97,20 +79,6 @@ impl Memory {
     /// An owner that is gone asks nothing again.
     pub(super) fn forget_owner(&mut self, owner: OwnerId) {
         self.told.forget_owner(owner);
-        self.claims.retain(|(of, ..), _| *of != owner);
-    }
-}
-
-fn nothing() -> Answer {
-    Answer::Claimed { rows: Vec::new(), expired: Vec::new() }
-}
-
-/// By what a claim or a preload is remembered.
-fn claim_of(ask: &Ask) -> Option<(OwnerId, PoolId, bool)> {
-    match &*ask.request {
-        Request::Claim { pool, .. } => Some((ask.owner, *pool, false)),
-        Request::Preload { pool, .. } => Some((ask.owner, *pool, true)),
-        _ => None,
     }
 }
 

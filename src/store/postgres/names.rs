@@ -16,7 +16,8 @@ const ADD: &str = "INSERT INTO lanes (namespace, name)
     SELECT * FROM unnest($1::text[], $2::text[]) AS new(namespace, name)
     WHERE NOT EXISTS (SELECT FROM lanes WHERE lanes.namespace = new.namespace AND lanes.name = new.name)";
 const NAMED: &str = "SELECT lanes.lane, lanes.namespace, lanes.name FROM unnest($1::text[], $2::text[]) AS new(namespace, name)
-    CROSS JOIN LATERAL (SELECT * FROM lanes WHERE namespace = new.namespace AND name = new.name) AS lanes";
+    CROSS JOIN LATERAL (SELECT * FROM lanes WHERE namespace = new.namespace AND name = new.name ORDER BY lane LIMIT 1)
+      AS lanes";
 
 /// Learns all lanes that there are.
 pub(super) async fn load_all(session: &Session, memory: &mut Memory) -> Result<(), Fault> {

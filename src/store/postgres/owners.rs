@@ -28,14 +28,14 @@ const REGISTER: &str = concat!(
 const FORGET: &str = concat!(
     "DELETE FROM owners WHERE owner = ANY(ARRAY(SELECT owner FROM owners WHERE until + 100 * lease < ",
     now!(),
-    " FOR UPDATE SKIP LOCKED)) AND NOT EXISTS (SELECT FROM tasks WHERE state = 4 AND tasks.owner = owners.owner)"
+    " FOR UPDATE SKIP LOCKED)) AND NOT EXISTS (SELECT FROM tasks WHERE state = 4 AND tasks.owner = owners.owner OFFSET 0)"
 );
 const RENEW: &str = concat!("UPDATE owners SET until = ", now!(), " + lease WHERE owner = $1");
 const UNWANTED: &str = "SELECT id FROM tasks WHERE unwanted AND owner = $1 AND state = 4 ORDER BY sequence";
 const LAPSED: &str = concat!(
     "SELECT EXISTS (SELECT FROM owners WHERE owner <> $1 AND (fenced OR until <= ",
     now!(),
-    ") AND EXISTS (SELECT FROM tasks WHERE state = 4 AND tasks.owner = owners.owner))"
+    ") AND EXISTS (SELECT FROM tasks WHERE state = 4 AND tasks.owner = owners.owner OFFSET 0))"
 );
 
 /// An owner that writes holds its row until that is committed: it is fenced before or after, never in between.
@@ -50,7 +50,7 @@ const ORPHANS: &str = "SELECT first.sequence, first.epoch, first.owner FROM owne
       ORDER BY sequence LIMIT $1) AS first
     WHERE owners.fenced ORDER BY first.sequence LIMIT $1";
 const BURY: &str = "DELETE FROM owners WHERE fenced
-    AND NOT EXISTS (SELECT FROM tasks WHERE state = 4 AND tasks.owner = owners.owner) RETURNING owner";
+    AND NOT EXISTS (SELECT FROM tasks WHERE state = 4 AND tasks.owner = owners.owner OFFSET 0) RETURNING owner";
 const ANY_FENCED: &str = "SELECT EXISTS (SELECT FROM owners WHERE fenced)";
 
 const HELD: &str =

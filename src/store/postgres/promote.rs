@@ -15,7 +15,7 @@ const DUE: &str = "SELECT first.sequence, first.twins FROM unnest($1::bigint[]) 
 const PROMOTE: &str = "UPDATE tasks SET state = CASE
       WHEN key IS NOT NULL AND key_waiting IS NOT NULL AND NOT judged THEN 2
       WHEN twins IS NOT NULL THEN 1 ELSE 3 END
-    WHERE sequence = ANY($1) AND state = 0 AND due <= $2 RETURNING twins";
+    WHERE sequence = ANY($1) AND state::integer = 0 AND due <= $2 RETURNING twins";
 
 impl Turn<'_> {
     /// Ends what has expired, and makes what is due ready, behind or unjudged: at most so many of each.

@@ -15,7 +15,7 @@ use super::turn::Turn;
 
 const MARK_START: &str = "UPDATE tasks SET start_marked = epoch,
       crash_marks = crash_marks + CASE WHEN start_marked = epoch THEN 0 ELSE 1 END
-    WHERE id = $1 AND epoch = $2 AND owner = $3 AND state = 4 RETURNING sequence";
+    WHERE id = $1 AND epoch = $2 AND owner = $3 AND state::integer = 4 RETURNING sequence";
 
 impl Turn<'_> {
     /// Records how passes ended. Their keys are locked.

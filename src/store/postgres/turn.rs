@@ -69,12 +69,12 @@ impl Turn<'_> {
     /// Answers an ask, or refuses it, and says whether the answer is new. Nothing that was answered before is done again.
     pub(super) async fn answer(&mut self, ask: &Ask) -> Result<(Result<Answer, StoreError>, bool), Fault> {
         self.owner = ask.owner;
+        if !is_free(&ask.request) && !self.live.contains(&ask.owner) {
+            self.effects.gone.push(ask.owner);
+            return Ok((Err(StoreError::Fenced), false));
+        }
         match self.memory.recall(ask) {
             Before::Told(answer) => Ok((Ok(answer), false)),
-            _ if !is_free(&ask.request) && !self.live.contains(&ask.owner) => {
-                self.effects.gone.push(ask.owner);
-                Ok((Err(StoreError::Fenced), false))
-            }
             Before::Claimed(answer) => Ok((Ok(self.still_claimed(answer).await?), false)),
             Before::New => Ok((Ok(self.answer_new(ask).await?), true)),
         }
