@@ -60,7 +60,7 @@ pub use submit::Refused;
 pub use task_handle::{BatchHandle, Ended, TaskHandle};
 pub use taskyard_actors::guardian::Closed;
 pub use taskyard_core as core;
-pub use yard::{Stages, Submitted, WeakYard, Yard};
+pub use yard::{Remains, Stages, Submitted, WeakYard, Yard};
 
 /// The programs in the documents compile.
 #[cfg(doctest)]

@@ -5,8 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use taskyard_core::TaskId;
-
 use crate::builder::Builder;
 use crate::config::{ScheduleSettings, Settings};
 use crate::control::execute::{Executor, LogLevelHook};
@@ -19,7 +17,7 @@ use crate::producers::status::Snapshot;
 use crate::producers::supervision::Producers;
 use crate::producers::{Intake, Kind, Producer as _, ProducerError, Roster};
 use crate::registry::Registry;
-use crate::yard::Yard;
+use crate::yard::{Remains, Yard};
 
 /// How long the last replies may take to be read once the yard has drained.
 const LAST_REPLIES: Duration = Duration::from_secs(1);
@@ -129,16 +127,18 @@ impl Service {
         self.executor.on_log_level(hook);
     }
 
-    /// Stops schedules and sources, then drains the yard: see [`Yard::drain`]. The socket answers until that is over.
-    pub async fn drain(&mut self) -> Result<Vec<TaskId>, AskError> {
+    /// Stops schedules and sources, then drains the yard: see [`Yard::drain_and_count`]. The socket answers until that is over.
+    pub async fn drain(&mut self) -> Result<Remains, AskError> {
         self.producers.stop().await;
-        let left = self.yard.drain().await;
-        if let Ok(left) = &left {
-            self.executor.drained(left.clone());
+        let remains = self.yard.drain_and_count().await;
+        if let Ok(remains) = &remains {
+            self.executor.drained(remains.clone());
         }
         drop(tokio::time::timeout(LAST_REPLIES, self.executor.replied()).await);
         self.socket.stop().await;
-        left
+        // The store is closed too then: a program that ends now leaves nothing of it half done.
+        self.yard.closed().await;
+        remains
     }
 
     fn intake(&self, kind: Kind, name: impl Into<String>) -> Intake {

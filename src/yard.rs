@@ -28,6 +28,8 @@ use crate::registry::Registry;
 use crate::task_handle::{BatchHandle, TaskHandle};
 use crate::watch::{Watch, Watched};
 
+pub use ending::Remains;
+
 /// The handle to a running yard. Clones are handles to the same yard; they can be used from any thread and any runtime.
 ///
 /// When the last one is dropped the yard ends at once, without a drain. Task handles hold one too.

@@ -282,3 +282,41 @@ fn anchors(document: &Path) -> BTreeSet<String> {
     };
     headings.map(plain).collect()
 }
+
+/// Names in `code` of at least three words: tests. What the document calls by a shorter name is a setting or a state.
+fn tests_named(document: &str) -> BTreeSet<String> {
+    let is_test = |text: &&str| {
+        text.matches('_').count() >= 2 && text.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+    };
+    document.split('`').skip(1).step_by(2).filter(is_test).map(str::to_owned).collect()
+}
+
+fn sources(folder: &Path, found: &mut String) {
+    for entry in fs::read_dir(folder).expect("a folder of tests") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            found.push_str(&fs::read_to_string(&path).expect("a test's source"));
+        }
+    }
+}
+
+#[test]
+fn what_is_promised_is_held_by_a_test_that_there_is() {
+    let document = read("docs/guarantees.md");
+    let mut found = String::new();
+    for folder in ["tests", "core/tests", "actors/tests"] {
+        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut found);
+    }
+    let named = tests_named(&document);
+    assert!(named.len() > 30, "{named:?}");
+    let missing: Vec<_> = named.iter().filter(|name| !found.contains(&format!("fn {name}("))).collect();
+    assert!(missing.is_empty(), "no such tests: {missing:?}");
+    // Whatever is listed as a promise, before what is not promised, names its test.
+    let promises = document.split("## By kind of pool").next().unwrap_or_default().split("\n- ").skip(1);
+    for promise in promises {
+        let said_so = promise.contains("no test here");
+        assert!(said_so || !tests_named(promise).is_empty(), "no test for: {promise}");
+    }
+}

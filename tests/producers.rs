@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{echo, pool, soon, task, yard};
-use taskyard::Yard;
-use taskyard::core::board;
 use taskyard::core::status::PoolStatus;
+use taskyard::core::store::StoreError;
+use taskyard::core::{board, conductor};
+use taskyard::producers::batch::Run;
 use taskyard::producers::file::{JsonLines, LineNews, Source};
 use taskyard::producers::supervision::Producers;
 use taskyard::producers::{Intake, Kind, Producer, ProducerError, Roster, State};
-use taskyard::testing::Toys;
+use taskyard::testing::{Faults, Shared, Toys};
+use taskyard::{StoreChoice, Yard};
 use tokio::sync::mpsc;
 
 /// Panics, then fails, then posts a task and is done; says each time that it was run.
@@ -102,6 +104,70 @@ async fn a_file_that_failed_is_read_on_from_where_it_was() {
     assert_eq!((taken, bad), (vec![1, 3], vec![2]), "each line once");
     let seen = roster.snapshots().remove(0);
     assert_eq!((seen.received, seen.rejected), (3, 1));
+}
+
+/// A yard on a store that fails as it is told, which hears of it soon.
+fn on_faulty_store(toys: &Toys) -> (Yard, Faults) {
+    let faults = Faults::default();
+    let store = StoreChoice::shared(&Shared::default()).faulty(&faults);
+    let impatient =
+        conductor::Settings { submit_patience: Duration::from_millis(50), ..conductor::Settings::default() };
+    let yard = Yard::builder().pool(pool(toys)).store(store).conductor(impatient).start().expect("starts");
+    (yard, faults)
+}
+
+/// A submit would be refused; a file has nobody who could try again.
+#[tokio::test]
+async fn a_file_waits_for_a_store_that_fails_and_is_a_finished_run_then() {
+    let (toys, roster) = (Toys::instant(1, vec![echo()]), Roster::default());
+    let (yard, faults) = on_faulty_store(&toys);
+    let path = std::env::temp_dir().join(format!("taskyard-faulty-{}.jsonl", std::process::id()));
+    std::fs::write(&path, "{\"task\":\"echo\"}\n".repeat(3)).expect("written");
+    let source = Source::File(path.clone());
+    let run = soon(Run::open(&yard, &source)).await.expect("the store answers");
+    faults.break_down(StoreError::Unavailable("made to fail".into()));
+    let (news, mut told) = mpsc::channel(16);
+    let mut lines = JsonLines::new(source.clone(), news).of_run(run);
+    let intake = Intake::new(yard.clone(), roster.enter(Kind::File, "lines"));
+    let reading = tokio::spawn(async move { lines.run(&intake).await });
+    soon(async {
+        while roster.snapshots()[0].state != State::Full {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    faults.mend();
+    soon(reading).await.expect("no panic").expect("read");
+    let mut ids = Vec::new();
+    while let Some(news) = soon(told.recv()).await {
+        let LineNews::Taken { lines, batches } = news else { panic!("{news:?}") };
+        ids.extend(lines.into_iter().map(|(_, task, _)| task.id));
+        for batch in batches {
+            soon(batch.outcomes()).await.expect("up");
+        }
+    }
+    assert_eq!(ids, [1, 2, 3].map(|line| run.id(line)));
+    let next = soon(Run::open(&yard, &source)).await.expect("the store answers");
+    assert_eq!((next.number(), next.is_resumed()), (2, false), "the first one is finished");
+    std::fs::remove_file(&path).expect("removed");
+}
+
+#[tokio::test]
+async fn a_run_that_was_not_read_to_its_end_is_gone_on_with() {
+    let toys = Toys::instant(1, vec![echo()]);
+    let yard = yard(&toys);
+    let path = std::env::temp_dir().join(format!("taskyard-runs-{}.jsonl", std::process::id()));
+    std::fs::write(&path, "{\"task\":\"echo\"}\n").expect("written");
+    let source = Source::File(path.clone());
+    let open = async || soon(Run::open(&yard, &source)).await.expect("up");
+    let (first, again) = (open().await, open().await);
+    assert_eq!((again.number(), again.is_resumed()), (1, true));
+    assert_eq!((again.batch(), again.id(7)), (first.batch(), first.id(7)));
+    std::fs::write(&path, "{\"task\":\"echo\"}\n\n").expect("written");
+    let other = open().await;
+    assert_eq!((other.number(), other.is_resumed()), (1, false), "another content");
+    assert_ne!(other.id(7), first.id(7));
+    std::fs::remove_file(&path).expect("removed");
 }
 
 /// What a page of status shows of a pool.

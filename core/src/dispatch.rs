@@ -254,6 +254,13 @@ pub enum Trash {
     Unreadable(String),
 }
 
+impl Trash {
+    /// Whether its last pass was a counted attempt; else nothing failed that could be tried again.
+    pub fn is_attempt(&self) -> bool {
+        matches!(self, Self::Exhausted { .. } | Self::Refused(_))
+    }
+}
+
 /// Which pool a dispatch was handed to and by which worker it runs, for whoever follows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {

@@ -18,9 +18,9 @@ const TAKE_OVER: usize = 1_000;
 /// A strict lease is taken for lost so long before it can have ended: the time in which what runs is killed.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// So many leases pass before it takes over though nobody is known to have left anything behind: registrations of those who
-/// died with nothing at hand are removed that way.
-const TIDY: u32 = 10;
+/// After so many renewals it takes over though nobody is known to have left anything behind: registrations of those who died
+/// with nothing at hand are removed that way.
+const TIDY: u64 = 30;
 
 /// How the Lease is set up.
 #[derive(Debug, Clone)]
@@ -81,8 +81,8 @@ pub struct Lease {
     asked: Instant64,
     /// Somebody else's tasks can be taken over.
     lapsed: bool,
-    /// When it takes over in any case.
-    tidy: Instant64,
+    /// How often it was renewed.
+    renewals: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,17 +112,13 @@ impl Lease {
             renewed: Instant64::default(),
             asked: Instant64::default(),
             lapsed: false,
-            tidy: Instant64::default(),
+            renewals: 0,
         }
     }
 
     /// Renewed three times within a lease, so that one lost renewal is no harm.
     fn interval(&self) -> Duration {
         self.settings.registration.lease / 3
-    }
-
-    fn tidy_later(&mut self, now: Now) {
-        self.tidy = now.mono + self.settings.registration.lease * TIDY;
     }
 
     /// How soon a request without an answer is asked again.
@@ -179,7 +175,7 @@ impl Lease {
         match self.phase {
             Phase::Out => self.ask(now, Request::Register(self.settings.registration.clone()), effects),
             Phase::In if self.next <= now.mono => self.ask(now, Request::Renew, effects),
-            Phase::In if self.lapsed || self.tidy <= now.mono => {
+            Phase::In if std::mem::take(&mut self.lapsed) => {
                 self.ask(now, Request::TakeOver { up_to: TAKE_OVER }, effects);
             }
             Phase::Leaving => self.ask(now, Request::Release, effects),
@@ -210,7 +206,6 @@ impl Lease {
                 self.renewed = self.asked;
                 // At once: what others left behind need not wait for the first interval.
                 self.next = now.mono;
-                self.tidy_later(now);
                 if self.phase == Phase::Out {
                     self.phase = Phase::In;
                     effects.push(Effect::Owned(owner));
@@ -219,7 +214,8 @@ impl Lease {
             Answer::Renewed(Renewal { marked, lapsed }) => {
                 self.renewed = self.asked;
                 self.next = self.asked + self.interval();
-                self.lapsed = lapsed;
+                self.renewals += 1;
+                self.lapsed = lapsed || self.renewals.is_multiple_of(TIDY);
                 if !marked.is_empty() {
                     effects.push(Effect::Marked(marked));
                 }
@@ -227,7 +223,6 @@ impl Lease {
             Answer::TakenOver { returned, more } => {
                 self.next = self.renewed + self.interval();
                 self.lapsed = more;
-                self.tidy_later(now);
                 if returned > 0 {
                     effects.push(Effect::Hint(status));
                 }

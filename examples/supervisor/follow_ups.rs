@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _, join_all};
-use taskyard::Yard;
 use taskyard::core::dispatch::Outcome;
 use taskyard::core::id::FollowUp;
 use taskyard::core::task::{Extras, Task};
+use taskyard::{NoOutcome, Yard};
+
+use crate::patience::patiently;
 
 /// Waits until all that follows a task that has ended has ended too.
 pub(crate) fn follow_ups(yard: Yard, task: Arc<Task>) -> BoxFuture<'static, ()> {
     async move {
         let Some(extras) = task.extras.as_deref() else { return };
-        let Ok(Some(view)) = yard.get(task.id).await else { return };
+        let Ok(Some(view)) = patiently(|| yard.get(task.id)).await else { return };
         let Extras { callbacks, errbacks, .. } = extras;
         let (kind, posted) = match view.outcome {
             Some(Outcome::Succeeded(_) | Outcome::ValueGone) => (FollowUp::Callback, callbacks),
@@ -29,7 +31,14 @@ pub(crate) fn follow_ups(yard: Yard, task: Arc<Task>) -> BoxFuture<'static, ()> 
 }
 
 async fn end_of(yard: Yard, task: Arc<Task>) {
-    // One that nobody knows was not taken in, or is long over.
-    drop(yard.outcome(task.id).await);
-    follow_ups(yard, task).await;
+    let ended = patiently(|| async {
+        match yard.outcome(task.id).await {
+            Err(NoOutcome::Ask(why)) => Err(why),
+            // One that nobody knows was not taken in, or is long over.
+            Ok(_) | Err(NoOutcome::Unknown(_)) => Ok(()),
+        }
+    });
+    if ended.await.is_ok() {
+        follow_ups(yard, task).await;
+    }
 }

@@ -3,27 +3,35 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rustix::process::{Signal, getpid, getppid, kill_process};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use taskyard::context::Context;
 use taskyard::core::id::Epoch;
+use taskyard::core::rfc3339::Rfc3339;
 use taskyard::handler::{HandlerError, TaskDefaults, TaskHandler};
 
 use crate::handlers::namespace;
 
-/// Writes down that it runs, in one line at the end of a file that many may write at once; then takes its time, and fails
-/// before the attempt after `failures`.
+/// How often it is looked for a file.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Writes down that it runs, in one line at the end of a file that many may write at once; then takes its time, and fails if
+/// it is one of its first `failures` attempts.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Journal {
     path: PathBuf,
     #[serde(default)]
     seconds: f64,
+    /// It goes on once this file is there.
+    until: Option<PathBuf>,
     #[serde(default)]
     failures: u32,
+    /// What it submits, which is there once however often it runs.
+    child: Option<Box<Journal>>,
     /// Whom it takes along, once it has written.
     kills: Option<Victim>,
 }
@@ -52,11 +60,17 @@ impl TaskHandler for Journal {
 
     async fn run(self, cx: Context) -> Result<Entry, HandlerError> {
         self.write(&cx)?;
+        if let Some(child) = self.child {
+            cx.submit(*child).once("child").await?;
+        }
         if let Some(victim) = self.kills {
             victim.kill()?;
         }
         let span = Duration::try_from_secs_f64(self.seconds).map_err(HandlerError::fatal)?;
         tokio::time::sleep(span).await;
+        while self.until.as_ref().is_some_and(|file| !file.exists()) {
+            tokio::time::sleep(LOOK).await;
+        }
         let (epoch, attempt) = (cx.epoch(), cx.attempt());
         if attempt <= self.failures {
             return Err(HandlerError::new(format!("attempt {attempt} fails on purpose")).kind("journal"));
@@ -67,9 +81,9 @@ impl TaskHandler for Journal {
 
 impl Journal {
     fn write(&self, cx: &Context) -> Result<(), HandlerError> {
-        let entry = json!({
-            "uuid": cx.id(), "epoch": cx.epoch(), "attempt": cx.attempt(), "pid": std::process::id(),
-        });
+        let (id, epoch, attempt, pid) = (cx.id(), cx.epoch(), cx.attempt(), std::process::id());
+        let began = Rfc3339(SystemTime::now().into()).to_string();
+        let entry = json!({ "uuid": id, "epoch": epoch, "attempt": attempt, "pid": pid, "began": began });
         let mut file = OpenOptions::new().append(true).create(true).open(&self.path)?;
         // One write, so that lines of others never come in between.
         Ok(file.write_all(format!("{entry}\n").as_bytes())?)

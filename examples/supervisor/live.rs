@@ -9,6 +9,7 @@ use serde_json::Value;
 use taskyard::Yard;
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::patience::patiently;
 use crate::progress::Progress;
 
 /// How often it is drawn.
@@ -31,7 +32,7 @@ impl Live {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(style("{spinner} {wide_msg}"));
+        bar.set_style(style(false, false));
         Self { bar, note: Arc::default() }
     }
 
@@ -49,7 +50,7 @@ impl Live {
         let mut speed = Speed { at: Instant::now(), done: 0, rate: 0.0 };
         loop {
             frames.tick().await;
-            let (Ok(counts), Ok(totals)) = (yard.counts().await, yard.totals().await) else {
+            let (Ok(counts), Ok(totals)) = (patiently(|| yard.counts()).await, yard.totals().await) else {
                 return std::future::pending().await;
             };
             let done = run.as_ref().map_or(totals.sum(), |run| run.done());
@@ -61,18 +62,16 @@ impl Live {
 
     fn draw(&self, now: &str, done: u64, rate: f64, total: Option<u64>) {
         let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let now = note.map_or_else(|| now.to_owned(), |note| format!("{note} · {now}"));
+        self.bar.set_style(style(total.is_some(), note.is_some()));
         match total {
             Some(total) => {
-                if self.bar.length() != Some(total) {
-                    self.bar.set_style(style("{spinner} {bar:20} {pos}/{len} · {wide_msg}"));
-                    self.bar.set_length(total);
-                }
+                self.bar.set_length(total);
                 self.bar.set_position(done);
                 self.bar.set_message(format!("{now} · {rate:.0}/s"));
             }
             None => self.bar.set_message(format!("{now} · {done} done · {rate:.0}/s")),
         }
+        self.bar.set_prefix(note.unwrap_or_default());
         self.bar.tick();
     }
 
@@ -110,7 +109,14 @@ impl Speed {
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
+/// The line; with a bar where it is known how far it can go, and with a second line for what is noted.
+fn style(has_total: bool, has_note: bool) -> ProgressStyle {
+    let template = match (has_total, has_note) {
+        (true, false) => "{spinner} {bar:20} {pos}/{len} · {wide_msg}",
+        (true, true) => "{spinner} {bar:20} {pos}/{len} · {wide_msg}\n  {prefix}",
+        (false, false) => "{spinner} {wide_msg}",
+        (false, true) => "{spinner} {wide_msg}\n  {prefix}",
+    };
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 

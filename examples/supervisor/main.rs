@@ -17,6 +17,7 @@ mod handlers;
 mod journal;
 mod live;
 mod news;
+mod patience;
 mod predecessors;
 mod progress;
 mod serve;

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use taskyard::Yard;
 use taskyard::control::execute::LogLevelHook;
 use taskyard::core::conductor::Happened;
 use taskyard::core::dispatch::Outcome;
+use taskyard::store::StoreStatus;
+use taskyard::{WeakYard, Yard};
 use tokio::sync::broadcast::error::RecvError;
 use tracing_subscriber::EnvFilter;
 
@@ -37,6 +38,36 @@ pub(crate) fn log_to(live: &Live) -> LogLevelHook {
 pub(crate) fn follow(yard: &Yard) {
     follow_tasks(yard);
     tokio::spawn(follow_pools(yard.clone()));
+    tokio::spawn(follow_store(yard.downgrade()));
+}
+
+/// Logs that the store fails and that it answers again, and that this dispatcher was taken for dead.
+async fn follow_store(yard: WeakYard) {
+    let mut looks = tokio::time::interval(LOOK);
+    let mut before = StoreStatus::default();
+    while let Some(yard) = yard.upgrade() {
+        let now = yard.store_status();
+        compare(&before, &now);
+        // Between two registrations there is none, and after the last one neither.
+        before = StoreStatus { owner: now.owner.or(before.owner), ..now };
+        drop(yard);
+        looks.tick().await;
+    }
+}
+
+fn compare(before: &StoreStatus, now: &StoreStatus) {
+    match (&before.down, &now.down) {
+        (None, Some(down)) => tracing::warn!("{}; tasks wait until it answers", down.why),
+        (Some(_), None) => tracing::info!("the store answers again"),
+        _ => {}
+    }
+    if now.owner.is_some() && before.owner.is_some() && before.owner != now.owner {
+        tracing::warn!("another dispatcher took over what this one had, as if it were dead");
+    }
+    let refused = now.stale_writes - before.stale_writes;
+    if refused > 0 {
+        tracing::warn!("{refused} writes were refused: they came after another dispatcher took over");
+    }
 }
 
 /// Logs that a pool can't start its workers, and that it can again.

@@ -6,10 +6,11 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use taskyard::core::store::{OwnerId, OwnerView, Registration};
+use taskyard::core::store::{OwnerView, Registration};
 use taskyard::{AskError, Yard};
 
 use crate::live::Live;
+use crate::patience::patiently;
 
 /// How often it is looked while there is one, and how often else.
 const OFTEN: Duration = Duration::from_millis(500);
@@ -21,7 +22,7 @@ const LOOKS_AT_START: u32 = 20;
 pub(crate) async fn follow(yard: Yard, live: Live) {
     let mut seen = BTreeMap::new();
     let mut looks = 0;
-    while let Ok(there) = look(&yard).await {
+    while let Ok(there) = patiently(|| look(&yard)).await {
         live.note(there.first().map(Predecessor::to_string));
         for predecessor in &there {
             if seen.insert(predecessor.0.id, predecessor.name()).is_none() {
@@ -64,19 +65,10 @@ impl fmt::Display for Predecessor {
 
 /// Those that are there now.
 async fn look(yard: &Yard) -> Result<Vec<Predecessor>, AskError> {
-    let owners = yard.owners().await?;
-    let own = own(&owners);
-    let gone = owners.into_iter().filter(|owner| owner.held > 0 && Some(owner.id) != own && is_gone(owner));
+    let own = yard.store_status().owner;
+    let others = yard.owners().await?.into_iter().filter(|owner| Some(owner.id) != own);
+    let gone = others.filter(|owner| owner.held > 0 && is_gone(owner));
     Ok(gone.map(Predecessor).collect())
-}
-
-/// Our own registration: the newest of this process. An older one with its number was another process in its time.
-fn own(owners: &[OwnerView]) -> Option<OwnerId> {
-    let ours = |owner: &&OwnerView| {
-        let Registration { host, pid, .. } = &owner.registration;
-        *pid == std::process::id() && is_here(host)
-    };
-    owners.iter().filter(ours).map(|owner| owner.id).max()
 }
 
 /// Who lives renews three times within a lease.

@@ -3,17 +3,19 @@
 
 use std::time::Duration;
 
+use taskyard::core::TaskId;
 use taskyard::core::store::Filter;
 use taskyard::producers::ProducerError;
 use taskyard::producers::batch::Run;
 use taskyard::producers::file::{JsonLines, Source};
 use taskyard::service::Service;
-use taskyard::{AskError, Closed, Yard};
+use taskyard::{AskError, CancelError, Closed, Yard};
 use tokio::sync::mpsc;
 
 use crate::Exit;
 use crate::drain::{Signals, broken, drain};
 use crate::live::Live;
+use crate::patience::patiently;
 use crate::summary::Summary;
 use crate::tracker::Tracker;
 
@@ -78,9 +80,14 @@ pub(crate) async fn run(
 
 async fn work(service: &Service, batch: &Batch, tracker: &mut Tracker) -> Result<Over, AskError> {
     let yard = service.yard();
-    let run = match Run::open(yard, &batch.source).await {
+    let opened = patiently(|| async {
+        match Run::open(yard, &batch.source).await {
+            Err(ProducerError::Ask(error)) => Err(error),
+            opened => Ok(opened),
+        }
+    });
+    let run = match opened.await? {
         Ok(run) => run,
-        Err(ProducerError::Ask(error)) => return Err(error),
         Err(error) => return Ok(Over::Unreadable(error.to_string())),
     };
     announce(&run);
@@ -124,8 +131,7 @@ fn announce(run: &Run) {
 
 /// Whether all is done, what handlers submitted included: a board in memory would lose it.
 async fn is_empty(yard: &Yard) -> Result<bool, AskError> {
-    let counts = yard.counts().await?;
-    Ok(counts.parked + counts.behind + counts.unjudged + counts.ready + counts.claimed == 0)
+    Ok(yard.counts().await?.unfinished() == 0)
 }
 
 /// Most unroutable tasks are refused at once. What a pool might have run that did not know its names yet is found later, and
@@ -135,13 +141,21 @@ async fn give_up_unroutable(yard: &Yard, tracker: &mut Tracker) -> Result<(), As
         return Ok(());
     }
     for task in tracker.new_lanes() {
-        if yard.get(task).await?.is_some_and(|view| view.unroutable) {
+        if patiently(|| yard.get(task)).await?.is_some_and(|view| view.unroutable) {
             for ids in tracker.unroutable(task).chunks(CANCELLED_AT_ONCE) {
-                drop(yard.cancel(Filter::ids(ids.iter().copied())).await);
+                patiently(|| cancel(yard, ids)).await?;
             }
         }
     }
     Ok(())
+}
+
+async fn cancel(yard: &Yard, ids: &[TaskId]) -> Result<(), AskError> {
+    match yard.cancel(Filter::ids(ids.iter().copied())).await {
+        Err(CancelError::Ask(why)) => Err(why),
+        // What became of each is told by its end.
+        Ok(_) | Err(CancelError::EmptyFilter(_)) => Ok(()),
+    }
 }
 
 fn why_not_run(batch: &Batch) -> &'static str {

@@ -163,10 +163,10 @@ impl Tracker {
     /// Asks how many attempts each problem had, while the yard still knows.
     pub(crate) async fn ask_for_attempts(&mut self) {
         for problem in self.summary.problems_mut() {
-            if let Some(id) = problem.id {
-                let view = self.yard.get(id).await.ok().flatten();
-                problem.attempts = view.map(|view| view.attempts);
-            }
+            let Some(id) = problem.id else { continue };
+            // A store that fails would be waited for each time.
+            let Ok(view) = self.yard.get(id).await else { return };
+            problem.attempts = view.map(|view| view.attempts);
         }
     }
 

@@ -20,7 +20,7 @@ use crate::config::ScheduleSettings;
 use crate::errors::NoOutcome;
 use crate::producers::Roster;
 use crate::submit::read_task;
-use crate::yard::Yard;
+use crate::yard::{Remains, Yard};
 
 /// Sets what the program logs; says why if it can't.
 pub type LogLevelHook = Box<dyn Fn(LevelFilter) -> Result<(), String> + Send + Sync>;
@@ -34,7 +34,7 @@ pub struct Executor {
     started: Instant,
     shutdown: watch::Sender<bool>,
     /// What a drain left on the board, once it is over.
-    left: watch::Sender<Option<Vec<TaskId>>>,
+    remains: watch::Sender<Option<Remains>>,
     replies: TaskTracker,
 }
 
@@ -56,7 +56,7 @@ impl Executor {
             log_level: OnceLock::new(),
             started: Instant::now(),
             shutdown: watch::Sender::new(false),
-            left: watch::Sender::new(None),
+            remains: watch::Sender::new(None),
             replies: TaskTracker::new(),
         }
     }
@@ -82,9 +82,9 @@ impl Executor {
         self.shutdown.send_replace(true);
     }
 
-    /// The drain is over, and this is left: whoever asked for it is told.
-    pub fn drained(&self, left: Vec<TaskId>) {
-        self.left.send_replace(Some(left));
+    /// The drain is over, and this remains: whoever asked for it is told.
+    pub fn drained(&self, remains: Remains) {
+        self.remains.send_replace(Some(remains));
     }
 
     /// Held while a command is carried out and its reply is on its way.
@@ -144,6 +144,7 @@ impl Executor {
 
     async fn status(&self) -> Answer {
         let mut status = self.alive();
+        status["store"] = show::store(&self.yard.store_status());
         let counts = self.yard.counts().await.map_err(failed)?;
         status["tasks"] = show::tasks(&counts, self.yard.stages());
         status["ended"] = json!(self.yard.totals().await.map_err(failed)?);
@@ -210,9 +211,10 @@ impl Executor {
 
     async fn drain(&self) -> Answer {
         self.shut_down();
-        let mut left = self.left.subscribe();
-        let left = left.wait_for(Option::is_some).await.map_err(failed)?;
-        Ok(json!({ "drained": true, "left": left.as_ref().map(Vec::len) }))
+        let mut remains = self.remains.subscribe();
+        let remains = remains.wait_for(Option::is_some).await.map_err(failed)?;
+        let counts = remains.as_ref().and_then(|remains| remains.counts);
+        Ok(json!({ "drained": true, "left": counts.as_ref().map(show::left) }))
     }
 }
 

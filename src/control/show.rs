@@ -2,6 +2,7 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use taskyard_actors::store::StoreStatus;
 use taskyard_core::dispatch::{Failure, Outcome, Trash};
 use taskyard_core::live::{Live, Stage};
 use taskyard_core::rfc3339::Rfc3339;
@@ -22,6 +23,16 @@ pub fn tasks(counts: &Counts, stages: Stages) -> Value {
         "delayed": stages.delayed + counts.parked,
         "unroutable": counts.unroutable,
         "trashed": counts.trashed,
+    })
+}
+
+/// The unfinished tasks that a yard leaves behind. `elsewhere`: another dispatcher has them.
+pub fn left(counts: &Counts) -> Value {
+    json!({
+        "queued": counts.ready + counts.unjudged,
+        "blocked": counts.behind,
+        "delayed": counts.parked,
+        "elsewhere": counts.claimed,
     })
 }
 
@@ -54,6 +65,17 @@ pub fn failure_word(trash: &Trash) -> &'static str {
         Trash::Crashed { .. } => "crashed",
         Trash::Unreadable(_) => "unreadable",
     }
+}
+
+/// How the store is. Of a board in memory there is nothing to say.
+pub(super) fn store(status: &StoreStatus) -> Value {
+    let down = status.down.as_ref();
+    json!({
+        "ready": status.is_ready(),
+        "owner": status.owner.and_then(owner_number),
+        "down": down.map(|down| json!({ "since": time(down.since), "why": down.why.to_string() })),
+        "stale_writes": status.stale_writes,
+    })
 }
 
 pub(super) fn pool(pool: &PoolStatus) -> Value {

@@ -3,6 +3,7 @@
 //! looked at here.
 
 use std::path::Path;
+use std::time::Duration;
 
 use taskyard_core::TaskId;
 use taskyard_core::store::{BatchId, BatchState};
@@ -17,6 +18,8 @@ use crate::yard::Yard;
 
 /// The low bits of a line's id are its number: a store keeps the tasks of a run side by side.
 const LINE_BITS: u32 = 40;
+/// How long until a store that fails is asked again.
+const PAUSE: Duration = Duration::from_secs(1);
 /// How much of a file is read at once.
 const CHUNK: usize = 64 * 1024;
 
@@ -63,9 +66,14 @@ impl Run {
         TaskId(self.seed.0 & !numbers | u128::from(line) & numbers)
     }
 
-    /// All its lines are posted: it is finished with the last of their tasks.
+    /// All its lines are posted: it is finished with the last of their tasks. Waits for a store that fails.
     pub(super) async fn seal(&self, yard: &Yard) -> Result<(), AskError> {
-        yard.seal_batch(self.batch()).await
+        loop {
+            match yard.seal_batch(self.batch()).await {
+                Err(AskError::Store(_)) => tokio::time::sleep(PAUSE).await,
+                sealed => return sealed,
+            }
+        }
     }
 }
 

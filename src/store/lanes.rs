@@ -68,12 +68,8 @@ impl Lanes {
         self.router.route(lane) == Route::Unroutable
     }
 
-    /// All pools, lowest first.
-    pub(crate) fn all_pools(&self) -> Vec<PoolId> {
-        self.router.pools().collect()
-    }
-
     /// All lanes that are known here, by number.
+    #[cfg(feature = "postgres")]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (LaneNo, &Arc<Lane>)> {
         self.entries.iter().map(|(number, entry)| (*number, &entry.lane))
     }

@@ -84,7 +84,7 @@ impl StoreChoice {
             Place::Named(StoreUrl::Postgres(url)) => {
                 let usual = postgres::Options::new(url.parse()?);
                 let (schema, patience) = (self.schema.parse()?, self.lease / 3);
-                let options = postgres::Options { schema, patience, ..usual };
+                let options = postgres::Options { schema, durability: self.durability, patience, ..usual };
                 let open = || {
                     let bell = bell.clone();
                     Postgres::open(options.clone(), setup.clone(), move || bell.ring())

@@ -75,6 +75,7 @@ fn unreadable(why: &str) -> Outcome {
 }
 
 /// A failure, as JSON.
+#[cfg(any(test, feature = "postgres"))]
 pub(crate) fn failure_text(failure: &Failure) -> String {
     json(failure)
 }

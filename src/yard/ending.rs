@@ -5,17 +5,32 @@ use std::time::Duration;
 use taskyard_actors::guardian::Closed;
 use taskyard_core::TaskId;
 use taskyard_core::conductor::{Answer, Event};
+use taskyard_core::store::Counts;
 
 use super::Yard;
 use crate::errors::AskError;
+
+/// What a drain left on the board.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remains {
+    /// What is lost with a board in memory.
+    pub lost: Vec<TaskId>,
+    /// How many there are; `None`: the store could not be asked any more.
+    pub counts: Option<Counts>,
+}
 
 impl Yard {
     /// Takes nothing new, lets what runs finish within the pools' `drain_grace`, gives back the rest, and ends the yard.
     /// Returns the tasks that are lost with a memory board; a board that outlives the yard keeps them for the next one. The
     /// future can be dropped: the drain goes on.
     pub async fn drain(&self) -> Result<Vec<TaskId>, AskError> {
+        Ok(self.drain_and_count().await?.lost)
+    }
+
+    /// The same; says also how many tasks a board that outlives the yard keeps.
+    pub async fn drain_and_count(&self) -> Result<Remains, AskError> {
         match self.ask(|reply| Event::Drain { reply }).await? {
-            Answer::Drained { left } => Ok(left),
+            Answer::Drained { left, counts } => Ok(Remains { lost: left, counts }),
             _ => Err(AskError::Confused),
         }
     }

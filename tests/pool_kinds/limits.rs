@@ -20,7 +20,7 @@ use crate::kinds::{Kind, builder};
 const LIMIT: Duration = Duration::from_hours(1);
 
 /// Waits until the yard knows that it runs, which it may hear after the task was heard at its gate.
-async fn is_running(yard: &Yard, id: TaskId) {
+pub(crate) async fn is_running(yard: &Yard, id: TaskId) {
     while yard.live(id).is_none_or(|live| live.running().is_none()) {
         tokio::task::yield_now().await;
     }

@@ -1,17 +1,24 @@
 //! What only worker processes can do: die, be killed, take too much memory.
 
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use taskyard::core::conductor::CancelAnswer;
 use taskyard::core::dispatch::Failure;
 use taskyard::core::task::Retry;
+use taskyard::testing::{BEGINNING, VirtualClock};
 use taskyard::{Pool, TaskFailed, Yard};
+use taskyard_actors::in_flight::InFlight;
 
+use crate::common::gate::Gate;
 use crate::common::handlers::{Die, Echo, Gorge, Stubborn, attempts};
 use crate::common::soon;
-use crate::handlers::registry;
-use crate::kinds::{process, start};
+use crate::ends::again;
+use crate::handlers::{Deaf, Meet, registry};
+use crate::kinds::{builder, process, start};
+use crate::limits::is_running;
+use crate::records::passes;
 
 /// P22: the worker of a lost task is replaced, and the task tried again; its exit is told at last.
 #[tokio::test]
@@ -44,6 +51,34 @@ async fn a_process_that_ignores_everything_is_killed() {
     assert!(matches!(soon(task.outcome()).await, Err(TaskFailed::Cancelled)));
     let mut next = soon(yard.submit(Echo("next".into()))).await.expect("taken");
     assert_eq!(soon(next.outcome()).await.expect("runs"), "next");
+}
+
+/// B6: what is killed beside another task comes back after a pause, uncounted. Only processes are killed for one of several
+/// tasks.
+#[tokio::test]
+async fn a_task_beside_one_that_is_killed_runs_again_and_has_no_attempt_more() {
+    const HOUR: Duration = Duration::from_hours(1);
+    let (gate, clock) = (Gate::open(), VirtualClock::at(BEGINNING));
+    let pool =
+        process().pool().workers(1..=1).concurrency(2).grace(Duration::ZERO).kill_after(Duration::ZERO);
+    let yard = builder(pool).clock(Arc::new(clock.clone()), InFlight::default()).start().expect("starts");
+    let mut beside = soon(yard.submit(Meet::at(&gate, 0))).await.expect("taken");
+    let guest = gate.next().await;
+    let deaf = yard.submit(Deaf::at(&gate)).timeout(HOUR).retry(attempts(1));
+    let mut deaf = soon(deaf).await.expect("taken");
+    assert_eq!(gate.next().await.pid, guest.pid);
+    is_running(&yard, deaf.id()).await;
+
+    let mut news = yard.observe();
+    clock.advance(HOUR);
+    let failed = soon(deaf.outcome()).await.expect_err("fails");
+    assert_eq!(failed.last_failure(), Some(&Failure::TimedOut), "{failed:?}");
+    while again(&mut news).await.is_none() {}
+    clock.advance(Duration::from_secs(1));
+    gate.next().await.release();
+    assert_eq!(soon(beside.outcome()).await.expect("succeeds"), (2, 1));
+    let view = soon(yard.get(beside.id())).await.expect("answered").expect("known");
+    assert_eq!(passes(&view), "1 set back, 2 ended");
 }
 
 /// Too much memory costs the task its worker, and says so.

@@ -23,7 +23,7 @@ async fn view(yard: &Yard, id: TaskId) -> TaskView {
 }
 
 /// How its passes ended, by the log, which begins with the first that went wrong.
-fn passes(view: &TaskView) -> String {
+pub(crate) fn passes(view: &TaskView) -> String {
     let pass = |record: &AttemptRecord| {
         let end = match record.end {
             AttemptEnd::Failed(_) => "failed",

@@ -68,6 +68,7 @@ impl Schema {
 
     pub(crate) fn at(url: &str) -> Self {
         let direct = Direct::to(url);
+        direct.batch("SET synchronous_commit TO off; SET client_min_messages TO warning");
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
         let thread: String =
             format!("{:?}", std::thread::current().id()).chars().filter(char::is_ascii_digit).collect();
@@ -78,7 +79,7 @@ impl Schema {
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        let drop = format!("SET client_min_messages TO warning; DROP SCHEMA IF EXISTS {} CASCADE", self.name);
+        let drop = format!("DROP SCHEMA IF EXISTS {} CASCADE", self.name);
         // A test that stopped its server has no schema to drop.
         let _ = self.direct.runtime.block_on(self.direct.client.batch_execute(&drop));
     }

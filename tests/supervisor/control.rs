@@ -13,6 +13,9 @@ fn the_log_level_can_be_set_while_it_runs() {
     let mut server = Server::start();
     let run = r#"{"control":"run","control_data":{"task":{"task":"echo"}}}"#;
     let quiet = server.ask(run)["ok"]["uuid"].clone();
+    // What happens is logged in its order.
+    let told = server.ask(&failing("no such user"))["ok"]["uuid"].clone();
+    server.line(told.as_str().expect("an id"));
     assert_eq!(server.ask(&command("set_log_level", &json!({ "level": "debug" })))["ok"]["level"], "debug");
     let loud = server.ask(run)["ok"]["uuid"].clone();
     server.line(loud.as_str().expect("an id"));
@@ -27,7 +30,9 @@ fn a_drain_is_answered_once_it_is_over_and_ends_the_supervisor() {
     let id = uuid(&connection.ask(r#"{"task":"sleep","kwargs":{"seconds":0.3}}"#));
     connection.ask(r#"{"task":"echo","delay":600}"#);
     server.ask_until(r#"{"control":"running"}"#, |reply| reply["ok"][0]["uuid"] == *id);
-    assert_eq!(connection.ask(r#"{"control":"drain"}"#)["ok"], json!({ "drained": true, "left": 1 }));
+    let left = json!({ "delayed": 1, "queued": 0, "blocked": 0, "elsewhere": 0 });
+    let reply = connection.ask(r#"{"control":"drain"}"#);
+    assert_eq!(reply["ok"], json!({ "drained": true, "left": left }), "{reply}");
     assert_eq!(server.end().code(), Some(0), "{}", server.log());
 }
 

@@ -221,13 +221,39 @@ impl Server {
 
     /// All processes below it.
     pub(crate) fn descendants(&self) -> Vec<Pid> {
-        let mut found = vec![self.pid()];
-        let mut next = 0;
-        while let Some(parent) = found.get(next) {
-            found.extend(children(*parent));
-            next += 1;
+        descendants(self.pid())
+    }
+
+    /// Kills it, and waits until it and all below it are gone.
+    pub(crate) fn kill(&mut self) {
+        let below = self.descendants();
+        self.signal(Signal::KILL);
+        self.end();
+        for pid in below {
+            gone_within(pid, PATIENCE);
         }
-        found.split_off(1)
+    }
+}
+
+/// All processes below one.
+fn descendants(of: Pid) -> Vec<Pid> {
+    let mut found = vec![of];
+    let mut next = 0;
+    while let Some(parent) = found.get(next) {
+        found.extend(children(*parent));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+/// Kills a supervisor, and waits until it and all below it are gone.
+pub(crate) fn kill(mut supervisor: Child) {
+    let pid = Pid::from_child(&supervisor);
+    let below = descendants(pid);
+    kill_process(pid, Signal::KILL).expect("it runs");
+    supervisor.wait().expect("it is a child");
+    for pid in below {
+        gone_within(pid, PATIENCE);
     }
 }
 

@@ -1,57 +1,75 @@
 //! The rows in order of arrival, so that lists and cancels go on where an earlier one stopped. What leaves the board leaves
 //! a gap behind: gaps are closed when there are more of them than rows, so that a task costs one push here and nothing else.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::id::Sequence;
 
 /// Gaps that are left alone however few the rows are.
 const GAPS: usize = 1_000;
 
-/// Where the row of a sequence is, unless it is gone. Packed, as there is one for each row that waits.
-#[derive(Debug, Clone, Copy)]
-#[repr(Rust, packed(4))]
+/// Where the row of a sequence is, unless it is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrival {
     pub(super) sequence: Sequence,
     pub(super) place: u32,
 }
 
-/// All rows and some gaps, by sequence.
+/// All rows and some gaps, by sequence. There is one entry for each row that waits, so each has its half of the sequence
+/// only; the other half it shares with those that came at about the same time.
 #[derive(Debug, Default)]
-pub(super) struct Arrivals(VecDeque<Arrival>);
+pub(super) struct Arrivals {
+    eras: BTreeMap<u32, VecDeque<Entry>>,
+    len: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    low: u32,
+    place: u32,
+}
+
+impl Entry {
+    fn arrival(self, era: u32) -> Arrival {
+        Arrival { sequence: Sequence::from(era) << 32 | Sequence::from(self.low), place: self.place }
+    }
+}
+
+fn split(sequence: Sequence) -> (u32, u32) {
+    ((sequence >> 32) as u32, sequence as u32)
+}
 
 impl Arrivals {
     /// Adds the one that came last.
     pub(super) fn add(&mut self, sequence: Sequence, place: u32) {
-        self.0.push_back(Arrival { sequence, place });
+        let (era, low) = split(sequence);
+        self.eras.entry(era).or_default().push_back(Entry { low, place });
+        self.len += 1;
     }
 
     /// Whether it is time to [close the gaps](Self::keep) among so many rows.
     pub(super) fn has_gaps(&self, rows: usize) -> bool {
-        self.0.len() > 2 * rows + GAPS
+        self.len > 2 * rows + GAPS
     }
 
     pub(super) fn keep(&mut self, is_there: impl Fn(Arrival) -> bool) {
-        self.0.retain(|arrival| is_there(*arrival));
-        if self.0.capacity() > 4 * self.0.len() + GAPS {
-            self.0.shrink_to(2 * self.0.len() + GAPS);
-        }
+        self.eras.retain(|era, entries| {
+            entries.retain(|entry| is_there(entry.arrival(*era)));
+            if entries.capacity() > 4 * entries.len() + GAPS {
+                entries.shrink_to(2 * entries.len() + GAPS);
+            }
+            !entries.is_empty()
+        });
+        self.len = self.eras.values().map(VecDeque::len).sum();
     }
 
-    /// At most so many that came after a sequence, gaps included; and where the next ones begin, if there may be more.
-    pub(super) fn page(
-        &self,
-        after: Sequence,
-        at_most: usize,
-    ) -> (impl Iterator<Item = Arrival>, Option<Sequence>) {
-        let from = self.0.partition_point(|arrival| arrival.sequence <= after);
-        let to = self.0.len().min(from.saturating_add(at_most));
-        let last = to.checked_sub(1).and_then(|last| self.0.get(last)).map(|arrival| arrival.sequence);
-        (self.0.range(from..to).copied(), last.filter(|_| to < self.0.len()))
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = Arrival> {
-        self.0.iter().copied()
+    /// All that came after a sequence, gaps included.
+    pub(super) fn after(&self, sequence: Sequence) -> impl Iterator<Item = Arrival> {
+        let (first, low) = split(sequence.saturating_add(1));
+        self.eras.range(first..).flat_map(move |(era, entries)| {
+            let from = if *era == first { entries.partition_point(|entry| entry.low < low) } else { 0 };
+            entries.range(from..).map(move |entry| entry.arrival(*era))
+        })
     }
 }
 
@@ -59,41 +77,39 @@ impl Arrivals {
 mod tests {
     use super::*;
 
-    fn three() -> Arrivals {
+    const ERA: Sequence = 1 << 32;
+
+    fn four() -> Arrivals {
         let mut arrivals = Arrivals::default();
-        for sequence in [3, 5, 9] {
+        for sequence in [3, 5, ERA - 1, ERA + 2] {
             arrivals.add(sequence, 0);
         }
         arrivals
     }
 
-    fn page(after: Sequence, at_most: usize) -> (Vec<Sequence>, Option<Sequence>) {
-        let arrivals = three();
-        let (page, more) = arrivals.page(after, at_most);
-        (page.map(|arrival| arrival.sequence).collect(), more)
+    fn after(sequence: Sequence) -> Vec<Sequence> {
+        four().after(sequence).map(|arrival| arrival.sequence).collect()
     }
 
     #[test]
-    fn a_page_says_where_the_next_begins() {
-        assert_eq!(page(0, 2), (vec![3, 5], Some(5)));
-        assert_eq!(page(5, 2), (vec![9], None));
-        assert_eq!(page(0, 3), (vec![3, 5, 9], None));
-        assert_eq!(page(9, 3), (vec![], None));
-    }
-
-    #[test]
-    fn a_cursor_need_not_be_there_any_more() {
-        assert_eq!(page(4, 1), (vec![5], Some(5)));
+    fn whoever_came_after_a_sequence_is_found_whether_it_is_there_or_not() {
+        assert_eq!(after(0), [3, 5, ERA - 1, ERA + 2]);
+        assert_eq!(after(3), [5, ERA - 1, ERA + 2]);
+        assert_eq!(after(4), [5, ERA - 1, ERA + 2]);
+        assert_eq!(after(ERA - 1), [ERA + 2]);
+        assert_eq!(after(ERA), [ERA + 2]);
+        assert!(after(ERA + 2).is_empty() && after(Sequence::MAX).is_empty());
     }
 
     #[test]
     fn gaps_are_closed_once_there_are_more_of_them_than_rows() {
-        let mut arrivals = Arrivals::default();
-        for sequence in 1..=3_001 {
+        let mut arrivals = four();
+        for sequence in ERA + 3..ERA + 3_000 {
             arrivals.add(sequence, 0);
         }
         assert!(arrivals.has_gaps(1_000) && !arrivals.has_gaps(1_001));
-        arrivals.keep(|arrival| arrival.sequence % 2 == 0);
-        assert_eq!(arrivals.iter().count(), 1_500);
+        arrivals.keep(|arrival| arrival.sequence > ERA + 1_999);
+        assert_eq!(arrivals.after(0).count(), 1_000);
+        assert!(!arrivals.has_gaps(1) && arrivals.eras.len() == 1);
     }
 }

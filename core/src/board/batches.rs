@@ -102,3 +102,35 @@ impl Batches {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished(batches: &mut Batches, hash: u8) -> BatchId {
+        let BatchState { id, resumed, .. } = batches.open([hash; 32]);
+        assert!(!resumed);
+        batches.seal(id);
+        id
+    }
+
+    #[test]
+    fn a_finished_run_stays_finished() {
+        let mut batches = Batches::new(9);
+        let id = finished(&mut batches, 1);
+        assert!(!batches.enter(id) && !batches.enter(BatchId(7)));
+        batches.seal(id);
+        assert_eq!(batches.open([1; 32]).run, 2);
+    }
+
+    #[test]
+    fn so_many_finished_runs_are_remembered() {
+        let mut batches = Batches::new(2);
+        for hash in [1, 2, 3] {
+            finished(&mut batches, hash);
+        }
+        assert_eq!(batches.runs.len(), 2);
+        assert_eq!([1, 2, 3].map(|hash| batches.open([hash; 32]).run), [1, 2, 2]);
+        batches.check_invariants(|_| 0);
+    }
+}

@@ -62,7 +62,8 @@ impl Board {
             return (self.named(filter, 0).into_iter().map(|row| row.task.id).collect(), None);
         }
         let (rows, more) = self.rows.page(after, LOOK);
-        (rows.filter(|row| filter.picks(&row.task)).map(|row| row.task.id).collect(), more)
+        let picked = rows.into_iter().filter(|row| filter.picks(&row.task));
+        (picked.map(|row| row.task.id).collect(), more)
     }
 
     pub(super) fn reschedule(

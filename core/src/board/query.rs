@@ -76,7 +76,7 @@ impl Board {
             return self.view_page(self.named(filter, after).into_iter(), limit, None);
         }
         let (rows, more) = self.rows.page(after, LOOK);
-        self.view_page(rows.filter(|row| filter.picks(&row.task)), limit, more)
+        self.view_page(rows.into_iter().filter(|row| filter.picks(&row.task)), limit, more)
     }
 
     /// The first so many of some rows. `more`: where to go on after the last of the rows.

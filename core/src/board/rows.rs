@@ -56,13 +56,12 @@ impl Rows {
 
     /// What arrived after a sequence, in order, and where to go on if there may be more. At most so many are looked for, of
     /// which some may be gone.
-    pub(super) fn page(
-        &self,
-        after: Sequence,
-        at_most: usize,
-    ) -> (impl Iterator<Item = &Row>, Option<Sequence>) {
-        let (page, more) = self.arrivals.page(after, at_most);
-        (page.filter_map(|arrival| arrived(&self.slab, arrival)), more)
+    pub(super) fn page(&self, after: Sequence, at_most: usize) -> (Vec<&Row>, Option<Sequence>) {
+        let mut arrivals = self.arrivals.after(after);
+        let mut last = None;
+        let page = arrivals.by_ref().take(at_most).inspect(|arrival| last = Some(arrival.sequence));
+        let rows = page.filter_map(|arrival| arrived(&self.slab, arrival)).collect();
+        (rows, last.filter(|_| arrivals.next().is_some()))
     }
 
     /// All rows, in no order.
@@ -78,8 +77,8 @@ impl Rows {
     pub(super) fn check_invariants(&self) {
         assert_eq!(self.slab.len(), self.places.len());
         assert!(self.values().all(|row| self.get(row.task.id).is_some_and(|found| std::ptr::eq(found, row))));
-        assert!(self.arrivals.iter().is_sorted_by_key(|arrival| arrival.sequence));
-        let there = self.arrivals.iter().filter(|arrival| arrived(&self.slab, *arrival).is_some());
+        assert!(self.arrivals.after(0).is_sorted_by_key(|arrival| arrival.sequence));
+        let there = self.arrivals.after(0).filter(|arrival| arrived(&self.slab, *arrival).is_some());
         assert_eq!(self.slab.len(), there.count());
     }
 }

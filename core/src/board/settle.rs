@@ -91,16 +91,11 @@ impl Board {
 
 /// Records what a pass counts. Of a task that never went wrong nothing is written.
 fn note(row: &mut Row, now: Now, settle: &Settle) {
+    row.attempts += settle.attempts();
     match settle {
         Settle::Done(_) if row.has_log() => row.note(now, AttemptEnd::Ended),
-        Settle::Trash(_) => {
-            row.attempts += 1;
-            row.note(now, AttemptEnd::Ended);
-        }
-        Settle::Retry { error, .. } => {
-            row.attempts += 1;
-            row.note(now, AttemptEnd::Failed(error.clone()));
-        }
+        Settle::Trash(_) => row.note(now, AttemptEnd::Ended),
+        Settle::Retry { error, .. } => row.note(now, AttemptEnd::Failed(error.clone())),
         Settle::GiveBack { setback: true, .. } => {
             row.note(now, AttemptEnd::Setback);
             row.extras_mut().setbacks += 1;

@@ -52,7 +52,7 @@ impl Board {
             return self.owners.held(owner).filter_map(name).collect();
         }
         let (rows, _) = self.rows.page(0, usize::MAX);
-        let held = rows.filter(|row| row.is_held_by(owner));
+        let held = rows.into_iter().filter(|row| row.is_held_by(owner));
         held.map(|row| DispatchName { id: row.task.id, epoch: row.epoch }).collect()
     }
 

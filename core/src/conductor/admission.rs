@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::purpose::Purpose;
 use super::{Accepted, Answer, Conductor, Effect, Submission, SubmitRefusal};
 use crate::id::Token;
-use crate::store::{NewRow, PoolRoom, Posted, Request, Room, StoreError};
+use crate::store::{Claimed, NewRow, PoolRoom, Posted, Request, Room, StoreError};
 use crate::task::{Due, DueAt, Task};
 use crate::time::{Now, Timestamp};
 
@@ -123,6 +123,7 @@ impl Conductor {
     ) {
         let Request::Post { rows, room } = request else { return };
         self.unreserve(room, rows.len());
+        let ours: Vec<_> = answers.iter().filter_map(known_as_ours).cloned().collect();
         let mut answers = rows.iter().zip(answers);
         for mut open in submissions {
             let watch = open.watch;
@@ -131,6 +132,18 @@ impl Conductor {
                 *result = Some(self.posted_one(now, row, posted, watch, effects));
             }
             effects.push(open.answer());
+        }
+        for claimed in ours {
+            self.adopt(now, claimed, effects);
+        }
+    }
+
+    /// Claimed by an earlier request whose answer did not come. If there is no room for it now it goes back.
+    fn adopt(&mut self, now: Now, claimed: Claimed, effects: &mut Vec<Effect>) {
+        if self.ledger.get(claimed.task.id).is_some() || self.room_in_all() > 0 {
+            self.begin(now, claimed, None, effects);
+        } else {
+            self.strays.look();
         }
     }
 
@@ -170,11 +183,12 @@ impl Conductor {
         if let Some(outcome) = known.outcome {
             self.watchers.tell(id, outcome, effects);
         }
-        if let Some(claimed) = known.claimed {
-            self.begin(now, claimed, None, effects);
-        }
         Ok(Accepted { id, known: Some(known.state) })
     }
+}
+
+fn known_as_ours(posted: &Posted) -> Option<&Claimed> {
+    if let Posted::Known(known) = posted { known.claimed.as_ref() } else { None }
 }
 
 impl Open {

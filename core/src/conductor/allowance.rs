@@ -29,6 +29,10 @@ impl Allowance {
         self.left.map_or(usize::MAX, room)
     }
 
+    pub(super) fn in_yard(&self) -> u64 {
+        self.in_yard
+    }
+
     /// Whether the last one has ended.
     pub(super) fn is_used_up(&self) -> bool {
         self.left == Some(0)

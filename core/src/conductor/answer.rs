@@ -6,7 +6,7 @@ use super::totals::Totals;
 use crate::dispatch::Outcome;
 use crate::id::{Epoch, TaskId};
 use crate::status::PoolStatus;
-use crate::store::{self, Refusal, RowState, StoreError};
+use crate::store::{self, Counts, Refusal, RowState, StoreError};
 use crate::task::Task;
 use crate::time::Timestamp;
 
@@ -33,6 +33,8 @@ pub enum Answer {
     Drained {
         /// What a memory board loses now.
         left: Vec<TaskId>,
+        /// How many remain, whichever board it is; `None`: nobody could be asked any more.
+        counts: Option<Counts>,
     },
 }
 

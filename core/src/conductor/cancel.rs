@@ -1,4 +1,4 @@
-//! Cancel and reschedule: on the board first, then in the ledger, then for what is on its way in.
+//! Cancel: on the board first, then in the ledger, then for what is on its way in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,20 +8,18 @@ use super::purpose::Purpose;
 use super::{Answer, CancelAnswer, Conductor, Effect, EmptyFilter, RescheduleResult};
 use crate::dispatch::{Cancel, Outcome, Reason};
 use crate::id::{Sequence, TaskId, Token};
-use crate::map::Map;
-use crate::store::{Filter, Request, RescheduleAnswer};
-use crate::task::{Due, Task};
+use crate::store::{Filter, Request};
+use crate::task::Task;
 use crate::time::Now;
 
 /// The operation of a cancel whose answer nobody waits for.
 const NOBODY: u64 = 0;
 
-/// Cancels whose answers are open, and who waits for a reschedule.
+/// Cancels whose answers are open.
 #[derive(Debug, Default)]
 pub(super) struct Cancels {
     last: u64,
     operations: BTreeMap<u64, Operation>,
-    reschedules: Map<TaskId, Vec<Token>>,
 }
 
 /// One cancel under way.
@@ -105,10 +103,10 @@ impl Cancels {
         lost
     }
 
-    /// The board was asked about these: of what it does not know nobody does.
+    /// The board was asked about these (in order): of what it does not know nobody does.
     fn board_knows_no_more(&mut self, ids: &[TaskId]) {
         for operation in self.operations.values_mut().filter(|operation| !operation.lost.is_empty()) {
-            operation.lost.retain(|id| !ids.contains(id));
+            operation.lost.retain(|id| ids.binary_search(id).is_err());
         }
     }
 
@@ -117,16 +115,6 @@ impl Cancels {
             let bringing = std::mem::take(&mut operation.bringing);
             operation.bringing = bringing.iter().filter_map(|no| numbers.get(no)).copied().collect();
         }
-    }
-
-    pub(super) fn take_reschedules(&mut self, id: TaskId) -> Vec<Token> {
-        self.reschedules.remove(&id).unwrap_or_default()
-    }
-
-    pub(super) fn rescheduled_ids(&self) -> Vec<TaskId> {
-        let mut ids: Vec<_> = self.reschedules.keys().copied().collect();
-        ids.sort_unstable();
-        ids
     }
 
     fn complete(&mut self, effects: &mut Vec<Effect>) {
@@ -304,62 +292,5 @@ impl Conductor {
         if let Some(reason) = entry.wish.filter(|_| !entry.told) {
             effects.push(Effect::Cancel(Cancel { live: cancel.live, reason }));
         }
-    }
-
-    pub(super) fn reschedule(
-        &mut self,
-        now: Now,
-        id: TaskId,
-        due: Due,
-        reply: Token,
-        effects: &mut Vec<Effect>,
-    ) {
-        self.flush_posts(now, effects);
-        let due = self.due_at(now, due);
-        self.asks.ask(now, Request::Reschedule { id, due }, Purpose::Reschedule(reply), effects);
-    }
-
-    pub(super) fn rescheduled_on_board(
-        &mut self,
-        request: &Request,
-        reply: Token,
-        answer: RescheduleAnswer,
-        effects: &mut Vec<Effect>,
-    ) {
-        let Request::Reschedule { id, due } = request else { return };
-        let result = match answer {
-            RescheduleAnswer::Done => RescheduleResult::Done,
-            RescheduleAnswer::Ended => RescheduleResult::Finished,
-            RescheduleAnswer::Absent => RescheduleResult::Absent,
-            RescheduleAnswer::Elsewhere => RescheduleResult::Running,
-            RescheduleAnswer::Claimed => {
-                self.cancels.reschedules.entry(*id).or_default().push(reply);
-                return self.reschedule_live(*id, *due, effects);
-            }
-        };
-        effects.push(Effect::Answer(reply, Answer::Rescheduled(result)));
-    }
-
-    fn reschedule_live(&mut self, id: TaskId, due: crate::task::DueAt, effects: &mut Vec<Effect>) {
-        match self.ledger.get(id) {
-            Some(entry) if matches!(entry.wish, None | Some(Reason::Park)) => {
-                self.wish(id, Reason::Reschedule(due), effects);
-            }
-            // Somebody else's wish is on its way, or the task is between board and yard: it is too late for another.
-            _ => self.answer_reschedules(id, RescheduleResult::Running, effects),
-        }
-    }
-
-    pub(super) fn answer_reschedules(
-        &mut self,
-        id: TaskId,
-        result: RescheduleResult,
-        effects: &mut Vec<Effect>,
-    ) {
-        if self.cancels.reschedules.is_empty() {
-            return;
-        }
-        let waiting = self.cancels.reschedules.remove(&id).unwrap_or_default();
-        effects.extend(waiting.into_iter().map(|reply| Effect::Answer(reply, Answer::Rescheduled(result))));
     }
 }

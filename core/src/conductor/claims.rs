@@ -64,8 +64,10 @@ impl Conductor {
         watch: Option<Token>,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(claimed) = self.not_known(now, claimed, effects) else { return };
         let (id, pool, marks) = (claimed.task.id, claimed.pool, claimed.crash_marks);
+        let Some(claimed) = self.not_known(now, claimed, effects) else {
+            return watch.into_iter().for_each(|watch| self.watchers.add(id, watch));
+        };
         let dispatch = Box::new(self.ledger.begin(claimed, watch));
         let wanted = self.cancels.picks(dispatch.task());
         if let Some(verdict) = self.turned_away(now, &dispatch, pool, marks) {
@@ -89,8 +91,8 @@ impl Conductor {
         if before >= epoch {
             return None;
         }
-        if entry.is_disowned() {
-            self.claimed_anew.add(claimed);
+        if !matches!(entry.place, Place::Settling(_)) {
+            self.claimed_anew(claimed, effects);
             return None;
         }
         // Claimed anew: so the settlement of the pass before was recorded, and its answer lost.

@@ -10,7 +10,7 @@ use super::asks::Disowned as Lost;
 use super::ledger::Place;
 use super::purpose::Purpose;
 use super::strays::Strays;
-use super::{Conductor, Effect, RescheduleResult};
+use super::{Conductor, Effect};
 use crate::dispatch::{Cancel, Dispatch, DispatchName, Reason};
 use crate::id::TaskId;
 use crate::map::Map;
@@ -30,10 +30,6 @@ impl ClaimedAnew {
 
     pub(super) fn contains(&self, id: TaskId) -> bool {
         self.0.contains_key(&id)
-    }
-
-    pub(super) fn add(&mut self, claimed: Claimed) {
-        self.0.insert(claimed.task.id, claimed);
     }
 }
 
@@ -99,21 +95,10 @@ impl Conductor {
         }
     }
 
-    fn reschedule_what_was_lost(
-        &mut self,
-        now: Now,
-        wishes: Vec<(TaskId, DueAt)>,
-        effects: &mut Vec<Effect>,
-    ) {
-        for (id, due) in wishes {
-            for reply in self.cancels.take_reschedules(id) {
-                self.asks.ask(now, Request::Reschedule { id, due }, Purpose::Reschedule(reply), effects);
-            }
-        }
-        // The wish of another outweighed theirs.
-        for id in self.cancels.rescheduled_ids() {
-            self.answer_reschedules(id, RescheduleResult::Running, effects);
-        }
+    /// The board gave it anew though its dispatch is here: that one is past its time.
+    pub(super) fn claimed_anew(&mut self, claimed: Claimed, effects: &mut Vec<Effect>) {
+        self.disown_one(claimed.task.id, &mut Wishes::default(), effects);
+        self.claimed_anew.0.insert(claimed.task.id, claimed);
     }
 
     /// A dispatch ended whose task is another's: nobody is told and nothing is recorded.

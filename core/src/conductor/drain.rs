@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::purpose::Purpose;
 use super::{Answer, Conductor, Effect};
 use crate::id::{PoolId, TaskId, Token};
-use crate::store::{Filter, Request, TaskView};
+use crate::store::{Counts, Filter, Request, TaskView};
 use crate::time::{Instant64, Now, Wakeup, earlier};
 
 /// How far a drain is.
@@ -27,10 +27,10 @@ enum Phase {
     Draining(BTreeSet<PoolId>),
     /// All is settled; the board is asked what remains.
     Asked,
-    /// All is settled; the registration is to be given up.
-    Leaving,
+    /// All is settled; the registration is to be given up, and so many remain.
+    Leaving(Option<Counts>),
     /// Over; this remains.
-    Drained(Vec<TaskId>),
+    Drained(Vec<TaskId>, Option<Counts>),
 }
 
 impl Drain {
@@ -49,9 +49,9 @@ impl Drain {
     }
 
     fn tell(&mut self, effects: &mut Vec<Effect>) {
-        if let Phase::Drained(left) = &self.phase {
-            let told = self.waiting.drain(..).map(|reply| (reply, left.clone()));
-            effects.extend(told.map(|(reply, left)| Effect::Answer(reply, Answer::Drained { left })));
+        if let Phase::Drained(left, counts) = &self.phase {
+            let answer = || Answer::Drained { left: left.clone(), counts: *counts };
+            effects.extend(self.waiting.drain(..).map(|reply| Effect::Answer(reply, answer())));
         }
     }
 }
@@ -95,19 +95,37 @@ impl Conductor {
     }
 
     pub(super) fn go_on_draining(&mut self, now: Now, effects: &mut Vec<Effect>) {
-        let Phase::Draining(gone) = &self.drain.phase else { return };
-        let all_gone = gone.len() == self.ledger.pool_ids().count();
-        if !all_gone || self.ledger.len() > 0 || !self.all_is_answered() {
-            return;
+        let nobody_answers = self.settings.shared && !self.asks.is_owned();
+        match &self.drain.phase {
+            Phase::Draining(gone) => {
+                let all_gone = gone.len() == self.ledger.pool_ids().count();
+                if !all_gone || self.ledger.len() > 0 || !self.all_is_answered() {
+                    return;
+                }
+                if nobody_answers {
+                    self.leave(None, effects);
+                } else {
+                    self.ask_what_remains(now, effects);
+                }
+            }
+            Phase::Asked if nobody_answers => self.leave(None, effects),
+            _ => {}
         }
-        if self.settings.shared {
-            self.drain.phase = Phase::Leaving;
-            effects.push(Effect::Release);
-        } else {
-            self.drain.phase = Phase::Asked;
-            let filter = Filter { all: true, ..Filter::default() };
-            self.asks.ask(now, Request::List { filter, after: 0, limit: usize::MAX }, Purpose::Left, effects);
-        }
+    }
+
+    /// On a board that goes on without this yard there may be millions: they are counted only.
+    fn ask_what_remains(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        self.drain.phase = Phase::Asked;
+        let filter = Filter { all: true, ..Filter::default() };
+        let all = Request::List { filter, after: 0, limit: usize::MAX };
+        let question = if self.settings.shared { Request::Count } else { all };
+        self.asks.ask(now, question, Purpose::Left, effects);
+    }
+
+    /// So many remain on a board that goes on: the registration can go.
+    pub(super) fn leave(&mut self, counts: Option<Counts>, effects: &mut Vec<Effect>) {
+        self.drain.phase = Phase::Leaving(counts);
+        effects.push(Effect::Release);
     }
 
     /// Without a registration nothing is answered; who waits at the edge is refused soon.
@@ -115,16 +133,19 @@ impl Conductor {
         if self.asks.is_owned() { self.asks.is_empty() } else { !self.asks.is_waited_for() }
     }
 
+    /// These are lost with the board.
     pub(super) fn drained(&mut self, left: &[TaskView], effects: &mut Vec<Effect>) {
-        self.drain.phase = Phase::Drained(left.iter().map(|view| view.id).collect());
+        let counts = Counts::of(left.iter().map(|view| view.state));
+        self.drain.phase = Phase::Drained(left.iter().map(|view| view.id).collect(), Some(counts));
         self.drain.tell(effects);
     }
 
     /// The registration is given up: what remains is for others.
     pub(super) fn released(&mut self, effects: &mut Vec<Effect>) {
         self.pulse.stop();
-        if matches!(self.drain.phase, Phase::Leaving) {
-            self.drained(&[], effects);
+        if let Phase::Leaving(counts) = self.drain.phase {
+            self.drain.phase = Phase::Drained(Vec::new(), counts);
+            self.drain.tell(effects);
         }
     }
 }

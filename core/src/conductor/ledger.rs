@@ -264,6 +264,18 @@ impl Ledger {
         self.entries.get_mut(&id)
     }
 
+    /// Whether this dispatch is in the yard and has not ended.
+    pub(super) fn has_begun(&self, name: DispatchName) -> bool {
+        let is = |entry: &Entry| entry.live.epoch == name.epoch && !matches!(entry.place, Place::Settling(_));
+        self.entries.get(&name.id).is_some_and(is)
+    }
+
+    /// How many have not ended.
+    pub(super) fn running_count(&self) -> usize {
+        let ended = |entry: &&Entry| matches!(entry.place, Place::Settling(_));
+        self.entries.len() - self.entries.values().filter(ended).count()
+    }
+
     pub(super) fn check_invariants(&self) {
         for (index, budget) in self.pools.iter().enumerate() {
             let count = |place: &Place| {
@@ -274,7 +286,6 @@ impl Ledger {
             assert_eq!(budget.near, count(&Place::Near), "near of pool {index}");
         }
         assert_eq!(self.disowned, self.entries.values().filter(|entry| entry.is_disowned()).count());
-        let ended = |entry: &&Entry| matches!(entry.place, Place::Settling(_));
-        assert_eq!(self.live.len(), self.entries.len() - self.entries.values().filter(ended).count());
+        assert_eq!(self.live.len(), self.running_count());
     }
 }

@@ -21,6 +21,7 @@ mod pulse;
 mod purpose;
 mod query;
 mod replies;
+mod reschedule;
 mod rest;
 mod settings;
 mod settle;
@@ -51,6 +52,7 @@ pub use effect::Effect;
 pub use event::{Event, Submission};
 use ledger::Ledger;
 use pulse::Pulse;
+use reschedule::Reschedules;
 pub use settings::Settings;
 use settle::Outbox;
 use standing::Standing;
@@ -69,6 +71,7 @@ pub struct Conductor {
     outbox: Outbox,
     watchers: Watchers,
     cancels: Cancels,
+    reschedules: Reschedules,
     drain: Drain,
     basket: Basket,
     totals: Totals,
@@ -93,6 +96,7 @@ impl Conductor {
             outbox: Outbox::default(),
             watchers: Watchers::new(settings.shared),
             cancels: Cancels::default(),
+            reschedules: Reschedules::default(),
             drain: Drain::default(),
             basket: Basket::new(settings.horizon, all_pools, settings.shared),
             totals: Totals::default(),
@@ -213,5 +217,7 @@ impl Machine for Conductor {
 
     fn check_invariants(&self) {
         self.ledger.check_invariants();
+        assert_eq!(self.allowance.in_yard(), self.ledger.running_count() as u64, "begun and not ended");
+        self.suspects.check_invariants(|name| self.ledger.has_begun(name));
     }
 }

@@ -70,6 +70,7 @@ impl Conductor {
             (Purpose::Query(reply), answer) => effects.push(answered(reply, Ok(answer))),
             (Purpose::Outcomes, Answer::Outcomes(outcomes)) => self.outcomes(outcomes, effects),
             (Purpose::Left, Answer::Tasks { tasks, .. }) => self.drained(&tasks, effects),
+            (Purpose::Left, Answer::Counts(counts)) => self.leave(Some(counts), effects),
             (Purpose::Held, Answer::Held(names)) => self.held(names),
             (Purpose::Strays, Answer::Tasks { tasks, more }) => {
                 self.give_back_strays(now, &tasks, more, effects);

@@ -47,6 +47,11 @@ impl Suspects {
             self.marks.remove(&name.id);
         }
     }
+
+    pub(super) fn check_invariants(&self, has_begun: impl Fn(DispatchName) -> bool) {
+        let names = self.marks.values().map(|mark| mark.name).chain(self.alone);
+        names.for_each(|name| assert!(has_begun(name), "{name:?} ended and is a suspect still"));
+    }
 }
 
 impl Conductor {

@@ -262,6 +262,17 @@ pub enum Settle {
     Trash(Outcome),
 }
 
+impl Settle {
+    /// How many counted attempts it adds.
+    pub fn attempts(&self) -> u32 {
+        match self {
+            Self::Retry { .. } => 1,
+            Self::Trash(Outcome::Trashed(trash)) => u32::from(trash.is_attempt()),
+            Self::Trash(_) | Self::Done(_) | Self::GiveBack { .. } => 0,
+        }
+    }
+}
+
 /// Which tasks. All that is given must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {

@@ -107,3 +107,26 @@ pub struct Counts {
     /// In the trash.
     pub trashed: usize,
 }
+
+impl Counts {
+    /// So many rows in these states.
+    pub fn of(states: impl IntoIterator<Item = RowState>) -> Self {
+        let mut counts = Self::default();
+        for state in states {
+            match state {
+                RowState::Parked => counts.parked += 1,
+                RowState::Behind => counts.behind += 1,
+                RowState::Unjudged => counts.unjudged += 1,
+                RowState::Ready => counts.ready += 1,
+                RowState::Claimed => counts.claimed += 1,
+                RowState::Ended => {}
+            }
+        }
+        counts
+    }
+
+    /// How many are unfinished.
+    pub fn unfinished(&self) -> usize {
+        self.parked + self.behind + self.unjudged + self.ready + self.claimed
+    }
+}

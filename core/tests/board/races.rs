@@ -5,8 +5,10 @@ use taskyard_core::id::PoolId;
 use taskyard_core::store::{AttemptEnd, OwnerId, Posted, RowState, Settle};
 use taskyard_core::task::KeyLimits;
 
-use crate::rig::{A, B, LEASE, NONE, Rig, claimed, done, give_back, ids, retry, trash};
-use crate::task::task;
+use crate::rig::{
+    A, B, LEASE, NONE, Rig, claimed, done, expired, give_back, ids, only, retry, settlement, trash,
+};
+use crate::task::{at, task};
 
 fn owners(rig: &mut Rig, n: usize) -> Vec<OwnerId> {
     (0..n).map(|_| rig.register()).collect()
@@ -134,13 +136,13 @@ fn a_zombies_late_settlements_change_nothing() {
         assert_eq!(rig.take_over(9), (1, false));
         assert_eq!(rig.claim(A, 1), [1]);
         rig.as_owner(zombie);
-        assert!(rig.is_refused(crate::rig::settlement(1, 1, settle.clone())));
-        assert!(rig.is_refused(crate::rig::settlement(1, 2, settle.clone())));
+        assert!(rig.is_refused(settlement(1, 1, settle.clone())));
+        assert!(rig.is_refused(settlement(1, 2, settle.clone())));
         assert_eq!(rig.states([1]), [RowState::Claimed], "{settle:?}");
         let value = Outcome::Succeeded("2".into());
         assert!(rig.as_owner(heir).settle(1, 2, Settle::Done(value.clone())));
         rig.as_owner(zombie);
-        assert!(rig.is_refused(crate::rig::settlement(1, 1, settle)));
+        assert!(rig.is_refused(settlement(1, 1, settle)));
         assert_eq!(rig.outcome(1), Some(value), "the other's result stands");
     }
 }
@@ -176,7 +178,38 @@ fn the_numbers_of_two_owners_are_their_own() {
     let mut same = rig.last();
     same.owner = other;
     rig.pass(10);
-    assert_eq!(crate::rig::expired(rig.ask_again(same)), [2]);
+    assert_eq!(expired(rig.ask_again(same)), [2]);
+}
+
+/// An owner's two askers number what they ask each for itself.
+#[test]
+fn what_the_lease_asks_does_not_forget_what_the_conductor_was_told() {
+    let mut rig = Rig::new();
+    rig.post([task(1).expires_at(10), task(2).expires_at(20)]);
+    rig.pass(10);
+    assert_eq!(rig.promote(), [1]);
+    let promotion = rig.last();
+    rig.renew();
+    rig.take_over(9);
+    rig.pass(10);
+    assert_eq!(expired(rig.ask_again(promotion)), [1]);
+    assert_eq!(rig.promote(), [2]);
+}
+
+/// D19
+#[test]
+fn an_id_that_many_post_at_once_is_one_row() {
+    let mut rig = Rig::new();
+    let owners = owners(&mut rig, 10);
+    let mut kept = 0;
+    for (turn, owner) in owners.iter().enumerate() {
+        let due = 500 + turn as u64;
+        let posted = rig.as_owner(*owner).post_many((0..100).map(|_| task(1).due_at(due)));
+        kept += posted.iter().filter(|posted| matches!(posted, Posted::Kept(_))).count();
+        assert!(matches!(&posted[99], Posted::Known(known) if known.state == RowState::Parked));
+    }
+    assert_eq!((kept, rig.counts().parked), (1, 1));
+    assert_eq!(rig.view(1).unwrap().due, Some(at(500)), "the first wins");
 }
 
 /// D8
@@ -188,11 +221,11 @@ fn a_cancel_and_a_claim_never_both_get_a_task() {
     for n in 0..50 {
         rig.post([task(n)]);
         if n % 2 == 0 {
-            assert_eq!(rig.as_owner(other).cancel(crate::rig::only(&[n])).0, [n]);
+            assert_eq!(rig.as_owner(other).cancel(only(&[n])).0, [n]);
             assert_eq!(rig.as_owner(first).claim(A, 1), NONE);
         } else {
             assert_eq!(rig.as_owner(first).claim(A, 1), [n]);
-            assert_eq!(rig.as_owner(other).cancel(crate::rig::only(&[n])).0, NONE);
+            assert_eq!(rig.as_owner(other).cancel(only(&[n])).0, NONE);
             assert!(rig.as_owner(first).settle(n, 1, done()));
         }
     }

@@ -1,6 +1,6 @@
 //! The four forms of a settlement, what each counts, and that each is recorded once.
 
-use taskyard_core::dispatch::Outcome;
+use taskyard_core::dispatch::{Outcome, Trash};
 use taskyard_core::store::{RowState, Settle};
 use taskyard_core::task::DueAt;
 
@@ -88,6 +88,18 @@ fn the_trash_keeps_the_task_and_counts_the_last_attempt() {
     assert_eq!(view.task.map(|task| task.id), Some(id(1)));
     assert!(matches!(view.outcome, Some(Outcome::Trashed(_))));
     assert_eq!(rig.counts().trashed, 1);
+}
+
+/// B9: seen with a task that was given up for the deaths of its dispatchers, and that nobody saw fail.
+#[test]
+fn what_is_given_up_without_a_failure_has_no_attempt_more() {
+    for trash in [Trash::Crashed { deliveries: 5 }, Trash::Unroutable] {
+        let mut rig = running();
+        rig.settle(1, 1, retry(0));
+        rig.claim(A, 1);
+        assert!(rig.settle(1, 2, Settle::Trash(Outcome::Trashed(trash.clone()))));
+        assert_eq!(rig.view(1).unwrap().attempts, 1, "{trash}");
+    }
 }
 
 /// B5

@@ -31,6 +31,7 @@ fn what_a_dead_owner_had_is_ready_again_uncounted() {
     heir(&mut rig);
     assert_eq!(rig.claim(A, 9), [2], "nobody has it before the owner is fenced");
     assert_eq!(rig.take_over(9), (1, false));
+    assert!(rig.said().status.ready.contains(A), "whoever took it over has work");
     let view = rig.view(1).unwrap();
     assert_eq!((view.state, view.attempts, view.crash_marks, view.owner), (Ready, 0, 1, None));
     let record = &view.log[0];

@@ -2,7 +2,8 @@
 
 use taskyard_core::conductor::{CancelAnswer, Event, RescheduleResult};
 use taskyard_core::dispatch::{Cancel, End, Outcome, Reason, Return};
-use taskyard_core::store::{Settle, Status, StoreError};
+use taskyard_core::store::{Answer, Claimed, Settle, Settled, Status, StoreError};
+use taskyard_core::task::DueAt;
 
 use crate::shared::{settings, yard};
 use crate::yard::{Yard, delayed, failure, only, success, task};
@@ -59,6 +60,38 @@ fn what_was_not_recorded_in_time_is_dropped_and_counted_as_stale() {
 }
 
 #[test]
+fn what_was_not_recorded_holds_nothing_up_under_the_next_registration() {
+    const MANY: usize = 10_001;
+    let mut yard = yard(MANY);
+    yard.submit_many((1..=MANY as u64).map(task));
+    yard.board_is_up = false;
+    yard.end_first(MANY, &success());
+    yard.asks.clear();
+    yard.lose_lease();
+    yard.board_is_up = true;
+    yard.register();
+    assert_eq!(yard.conductor.live(), 1_000, "what the other gave back by then");
+}
+
+/// Another pass was quicker to be recorded, or this one's record was not heard of.
+#[test]
+fn whoever_waited_for_what_is_refused_as_stale_learns_the_result_that_stands() {
+    let mut yard = yard(1);
+    yard.submit([task(1)]);
+    yard.board_is_up = false;
+    yard.end(1, success());
+    let ask = yard.asks[0].clone();
+    assert!(yard.execute_one().is_some());
+    yard.asks.push_back(ask);
+    let stale = Settled { id: crate::yard::id(1), epoch: 1, accepted: false };
+    yard.script(Ok(Answer::Settled(vec![stale])), Status::default());
+    assert_eq!((yard.conductor.stale_writes(), yard.conductor.live()), (1, 0));
+    assert!(yard.outcomes().is_empty());
+    while yard.answer_one() {}
+    assert_eq!(yard.outcomes(), [(1, Outcome::Succeeded("null".into()))]);
+}
+
+#[test]
 fn nothing_is_claimed_without_a_registration() {
     let mut yard = yard(1);
     yard.submit([task(1), task(2), delayed(3, 100)]);
@@ -83,6 +116,40 @@ fn a_task_that_is_claimed_anew_waits_until_its_old_dispatch_has_ended() {
     yard.end(1, success());
     yard.pass(1_000);
     assert_eq!(yard.outcomes().len(), 1);
+}
+
+/// Its registration was taken and given back before anybody here heard of it, or a backup was put in the store's place.
+#[test]
+fn a_board_that_gives_a_running_task_anew_has_it_stopped_first() {
+    let mut yard = yard(2);
+    yard.submit([task(1)]);
+    let name = yard.dispatches[&1].name();
+    yard.board_is_up = false;
+    yard.tell(Event::Hint(Status { ready: [crate::yard::POOL].into_iter().collect(), ..Status::default() }));
+    let claimed = claimed_again(&mut yard);
+    yard.script(Ok(Answer::Claimed { rows: vec![claimed], expired: vec![] }), Status::default());
+    assert_eq!(cancels(&mut yard), [(1, Reason::Disowned)]);
+    assert_eq!(yard.dispatches[&1].name(), name);
+    yard.end(1, End::Cancelled);
+    assert_eq!((yard.dispatches[&1].epoch(), yard.conductor.live()), (2, 1));
+}
+
+fn claimed_again(yard: &mut Yard) -> Claimed {
+    let dispatch = &yard.dispatches[&1];
+    Claimed {
+        task: std::sync::Arc::clone(&dispatch.live.task),
+        pool: crate::yard::POOL,
+        order: dispatch.order,
+        epoch: 2,
+        attempts: 0,
+        setbacks: 0,
+        crash_marks: 0,
+        due: DueAt::Now,
+        expires: None,
+        judged: false,
+        unjudged: false,
+        posted: yard.now.wall,
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use taskyard_core::conductor::{Answer, Effect, Event};
 use taskyard_core::dispatch::{End, Return};
+use taskyard_core::store::Counts;
 
 use crate::yard::{POOL, Yard, delayed, success, task};
 
@@ -11,7 +12,14 @@ const ASK: u64 = 10;
 
 fn left(answer: Answer) -> Vec<u64> {
     match answer {
-        Answer::Drained { left } => left.into_iter().map(|id| id.0 as u64).collect(),
+        Answer::Drained { left, .. } => left.into_iter().map(|id| id.0 as u64).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn counted(answer: Answer) -> Option<Counts> {
+    match answer {
+        Answer::Drained { counts, .. } => counts,
         other => panic!("{other:?}"),
     }
 }
@@ -35,6 +43,9 @@ fn a_drain_ends_when_all_is_settled_and_lists_what_is_left() {
     assert_eq!(left(yard.answer(ASK + 1)), [2, 3, 4, 5, 6]);
     yard.tell(Event::Drain { reply: ASK });
     assert_eq!(left(yard.answer(ASK)).len(), 5, "and again to whoever asks later");
+    yard.tell(Event::Drain { reply: ASK });
+    let counts = Counts { ready: 3, parked: 2, ..Counts::default() };
+    assert_eq!(counted(yard.answer(ASK)), Some(counts));
 }
 
 /// D18
@@ -81,12 +92,27 @@ fn on_a_shared_board_a_drain_ends_with_the_registration_and_leaves_the_rest_to_o
     while yard.answer_one() {}
     assert_eq!((releases(&yard), yard.is_silent(ASK)), (1, true));
     yard.tell(Event::Released);
-    assert_eq!(left(yard.answer(ASK)), [0; 0]);
+    let counts = Counts { ready: 2, parked: 1, ..Counts::default() };
+    assert_eq!(counted(yard.answer(ASK)), Some(counts), "none is listed");
     yard.pulses();
     yard.pass(10_000);
     assert_eq!((releases(&yard), yard.pulses(), yard.asks.len()), (1, 0, 0));
     let other = yard.other();
     assert_eq!(yard.claim_all(other), [(2, 2), (3, 1)], "at once, not when a lease ends");
+}
+
+#[test]
+fn a_registration_that_is_lost_while_it_is_counted_what_remains_holds_nothing_up() {
+    let mut yard = crate::shared::yard(2);
+    yard.submit([delayed(1, 60_000)]);
+    yard.board_is_up = false;
+    yard.tell(Event::Drain { reply: ASK });
+    yard.tell(Event::Drained(POOL));
+    assert_eq!(releases(&yard), 0, "the board is asked how many there are");
+    yard.tell(Event::Disowned);
+    assert_eq!(releases(&yard), 1);
+    yard.tell(Event::Released);
+    assert_eq!(counted(yard.answer(ASK)), None);
 }
 
 #[test]

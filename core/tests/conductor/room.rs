@@ -4,7 +4,7 @@
 use taskyard_core::conductor::{Answer, Effect, Event, Settings};
 use taskyard_core::dispatch::{End, Outcome, Reason, Return};
 use taskyard_core::store::Request;
-use taskyard_core::task::DueAt;
+use taskyard_core::task::{Due, DueAt, Task};
 
 use crate::shared::{settings, yard};
 use crate::yard::{POOL, Yard, at, bounded, delayed, failure, success, task};
@@ -60,12 +60,82 @@ fn slow_tasks_are_never_claimed_beyond_the_slots() {
 fn a_post_takes_no_more_than_there_are_slots_for() {
     let mut yard = busy(50);
     (0..20).for_each(|_| round_trip(&mut yard, 40));
+    let other = yard.other();
+    while !yard.claim_all(other).is_empty() {}
+    yard.board_is_up = true;
+    while yard.answer_one() {}
+    yard.end_first(yard.conductor.live() - 49, &success());
+    assert!(yard.asks.is_empty() && yard.conductor.live() == 49);
+    yard.board_is_up = false;
     yard.submit_as([task(9_000)], false);
     let room = yard.asks.iter().find_map(|ask| match &*ask.request {
         Request::Post { room, .. } => Some(room.pools[0].ready),
         _ => None,
     });
-    assert_eq!(room, Some(0), "though a claim may take more");
+    assert_eq!(room, Some(1), "though a claim may take more");
+}
+
+/// B16
+#[test]
+fn what_is_given_back_with_a_pause_starts_nowhere_before_its_end_and_others_go_on() {
+    let mut yard = yard(1);
+    yard.submit([task(1), task(2)]);
+    yard.end(1, End::Returned(Return::Setback));
+    assert_eq!(yard.live(), [1, 2]);
+    assert_eq!(yard.dispatches[&1].due, DueAt::Wall(at(1_000)), "it waits in the Delayer");
+    yard.end(1, End::Returned(Return::Drain));
+    yard.tell(Event::Capacity { pool: POOL, slots: 0 });
+    let other = yard.other();
+    yard.board_is_up = false;
+    for _ in 0..99 {
+        yard.pass(10);
+        assert!(!yard.asked().contains(&"claim"));
+        assert_eq!(yard.claim_all(other), []);
+    }
+    yard.board_is_up = true;
+    yard.tell(Event::Capacity { pool: POOL, slots: 2 });
+    yard.pass(10);
+    assert_eq!(yard.live(), [1, 2]);
+}
+
+/// B7
+#[test]
+fn a_task_whose_handler_is_unknown_here_is_left_for_whoever_has_it() {
+    let mut yard = yard(1);
+    let lane = taskyard_core::names::Lane { namespace: "a".parse().unwrap(), name: "two".parse().unwrap() };
+    yard.submit([Task { lane: lane.into(), ..task(1) }]);
+    yard.pass(60_000);
+    assert!(yard.live().is_empty() && yard.outcomes().is_empty());
+    yard.tell(Event::Learned { pool: POOL, names: vec!["two".parse().unwrap()] });
+    assert_eq!(yard.live(), [1], "as this one has, since now");
+}
+
+/// D1
+#[test]
+fn what_is_due_now_or_soon_never_visits_the_basket() {
+    let mut yard = yard(9);
+    yard.pass(1_000);
+    yard.submit([
+        Task { due: Due::At(at(1)), ..task(1) },
+        Task { due: Due::At(at(1_000)), ..task(2) },
+        Task { due: Due::At(at(1_001)), ..task(3) },
+        delayed(4, 0),
+        delayed(5, 500),
+    ]);
+    assert_eq!(yard.live(), [1, 2, 3, 4, 5]);
+    assert!(yard.dispatches.values().all(|dispatch| dispatch.epoch() == 1));
+}
+
+/// D13
+#[test]
+fn a_retry_expires_when_the_task_does() {
+    let mut yard = yard(1);
+    yard.submit([Task { expires: Some(Due::In(std::time::Duration::from_secs(5))), ..task(1) }]);
+    yard.end(1, failure());
+    yard.pass(4_999);
+    assert!(yard.outcomes().is_empty());
+    yard.pass(1);
+    assert_eq!(yard.outcomes(), [(1, Outcome::Expired)]);
 }
 
 #[test]

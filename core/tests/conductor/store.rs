@@ -1,7 +1,10 @@
 //! What the Conductor does when the store fails, is late or loses something.
 
+use std::time::Duration;
+
+use taskyard_core::conductor::{Answer, Event, Settings};
 use taskyard_core::dispatch::Outcome;
-use taskyard_core::store::Filter;
+use taskyard_core::store::{Filter, StoreError};
 
 use crate::yard::{Yard, failure, success, task};
 
@@ -116,4 +119,26 @@ fn nobody_waits_for_ever_for_what_a_late_cancel_ended() {
         yard.end(n, success());
     }
     assert_eq!(yard.outcomes().len(), 2);
+}
+
+/// Seen in the simulation: a submit that was given up had been carried out, and the same task was submitted again.
+#[test]
+fn what_was_claimed_for_a_submit_that_was_given_up_does_not_come_in_beyond_the_bound() {
+    let patience = Duration::from_secs(1);
+    let mut yard = Yard::with(9, Settings { live_max: 1, submit_patience: patience, ..Settings::default() });
+    yard.board_is_up = false;
+    yard.submit_as([task(1)], false);
+    yard.execute_one();
+    yard.tell(Event::StoreDown(StoreError::Unavailable("the disk is on fire".into())));
+    yard.pass(5_000);
+    assert!(matches!(yard.answer(1), Answer::Submitted(results) if results[0].is_err()), "given up");
+    yard.board_is_up = true;
+    yard.asks.clear();
+    yard.submit([task(2)]);
+    assert_eq!(yard.live(), [2]);
+    yard.submit([task(1)]);
+    assert_eq!((yard.live(), yard.conductor.live()), (vec![2], 1));
+    yard.end(2, success());
+    yard.pass(5_000);
+    assert_eq!(yard.live(), [1], "it was given back and claimed anew");
 }

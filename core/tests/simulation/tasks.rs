@@ -46,6 +46,11 @@ pub(crate) fn draw(rng: &mut Rng, number: u64, wall: Timestamp) -> Arc<Task> {
     })
 }
 
+/// Whether the task takes its dispatcher with it a while after it starts.
+pub(crate) fn is_poison(id: TaskId) -> bool {
+    (id.0 >> 64) % 16 == 9
+}
+
 fn extras(rng: &mut Rng, wall: Timestamp) -> Option<Box<Extras>> {
     if !rng.permille(50) {
         return None;

@@ -29,12 +29,16 @@ struct Worker {
     stopping: bool,
     /// It broke the protocol: the pool reads nothing more of it, and what it still starts may run again elsewhere.
     faulty: bool,
+    /// Some of its tasks run for longer than a lease holds.
+    long: bool,
 }
 
 /// All workers that exist.
 pub(crate) struct Workers {
-    workers: BTreeMap<WorkerId, Worker>,
+    all: BTreeMap<WorkerId, Worker>,
     pub(crate) faults: bool,
+    /// Whether some tasks run for longer than a lease holds.
+    long: bool,
 }
 
 /// What came of a step: reports to the pool, and what happens later (in microseconds).
@@ -47,8 +51,8 @@ pub(crate) struct Outcome {
 }
 
 impl Workers {
-    pub(crate) fn new(faults: bool) -> Self {
-        Self { workers: BTreeMap::new(), faults }
+    pub(crate) fn new(faults: bool, long: bool) -> Self {
+        Self { all: BTreeMap::new(), faults, long }
     }
 
     pub(crate) fn command(&mut self, rng: &mut Rng, id: WorkerId, command: Command) -> Outcome {
@@ -56,14 +60,15 @@ impl Workers {
         if let Command::Launch = command {
             let shape = rng.pick(&[(1, 0), (1, 4), (2, 0), (3, 2)]);
             let (concurrency, ahead) = shape;
-            self.workers.insert(id, Worker { concurrency, ahead, ..Worker::default() });
+            let long = self.long;
+            self.all.insert(id, Worker { concurrency, ahead, long, ..Worker::default() });
             let never = self.faults && rng.permille(100);
             let act = if never { Act::Die("exit status 1") } else { Act::GetReady };
             outcome.later.push((1_000 + rng.below(400_000) as i64, act));
             return outcome;
         }
         // A worker that died reads nothing any more.
-        let Some(worker) = self.workers.get_mut(&id) else { return outcome };
+        let Some(worker) = self.all.get_mut(&id) else { return outcome };
         match command {
             Command::Launch => {}
             Command::Run { live, .. } => {
@@ -103,7 +108,7 @@ impl Workers {
 
     pub(crate) fn act(&mut self, rng: &mut Rng, id: WorkerId, act: Act) -> Outcome {
         let mut outcome = Outcome::default();
-        let Some(worker) = self.workers.get_mut(&id) else { return outcome };
+        let Some(worker) = self.all.get_mut(&id) else { return outcome };
         match act {
             Act::GetReady => {
                 let names = vec!["one".parse().unwrap(), "two".parse().unwrap()];
@@ -116,7 +121,7 @@ impl Workers {
             Act::Finish(task) => finish(rng, worker, task, None, self.faults, &mut outcome),
             Act::GiveIn(task) => finish(rng, worker, task, Some(WorkerEnd::Cancelled), false, &mut outcome),
             Act::Die(status) => {
-                let worker = self.workers.remove(&id).unwrap();
+                let worker = self.all.remove(&id).unwrap();
                 outcome.stopped.extend(worker.running.into_values());
                 outcome.reports.push(Report::Exited { status: status.into(), output: String::new() });
             }
@@ -125,7 +130,7 @@ impl Workers {
     }
 
     pub(crate) fn running(&self) -> impl Iterator<Item = &Arc<Live>> {
-        self.workers.values().flat_map(|worker| worker.running.values())
+        self.all.values().flat_map(|worker| worker.running.values())
     }
 }
 
@@ -139,8 +144,11 @@ fn start_next(rng: &mut Rng, worker: &mut Worker, outcome: &mut Outcome) {
             outcome.started.push(Arc::clone(&live));
         }
         worker.running.insert(id, live);
-        let short = rng.permille(700);
-        let run = if short { rng.below(900) } else { rng.below(800_000) };
+        let run = match rng.below(100) {
+            0..=69 => rng.below(900),
+            70..=82 if worker.long => rng.below(12_000_000),
+            _ => rng.below(800_000),
+        };
         outcome.later.push((run as i64, Act::Finish(id)));
     }
 }

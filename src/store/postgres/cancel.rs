@@ -23,11 +23,11 @@ const MARK: &str = "UPDATE tasks SET unwanted = true WHERE sequence = ANY($1) AN
     RETURNING id, sequence";
 
 const HOLDER: &str = "SELECT sequence, state, owner, twins FROM tasks WHERE id = $1";
-const RESCHEDULE: &str = "UPDATE tasks SET due = $2, state = CASE
-      WHEN $2 > $3 THEN 0
+const RESCHEDULE: &str = "UPDATE tasks SET due = $2::bigint, state = CASE
+      WHEN $2::bigint > $3::bigint THEN 0
       WHEN key IS NOT NULL AND key_waiting IS NOT NULL AND NOT judged THEN 2
       WHEN twins IS NOT NULL THEN 1 ELSE 3 END,
-      rank = CASE WHEN $4::bigint = 0 THEN -(priority::bigint << 56) ELSE greatest($2, $3) - priority * $4::bigint END
+      rank = CASE WHEN $4::bigint = 0 THEN -(priority::bigint << 56) ELSE greatest($2::bigint, $3::bigint) - priority * $4::bigint END
     WHERE sequence = $1 AND state <> 4 RETURNING twins";
 
 impl Turn<'_> {

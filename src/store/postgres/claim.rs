@@ -7,14 +7,22 @@ use taskyard_core::id::PoolId;
 use taskyard_core::store::{Answer, Claimed, RowState};
 use taskyard_core::task::{DueAt, Task};
 use taskyard_core::time::Timestamp;
+use tokio_postgres::types::ToSql;
 
 use super::ends::End;
 use super::fault::Fault;
+use super::heads::Heads;
 use super::row::{TaskRow, task_columns};
 use super::turn::Turn;
+use crate::store::record;
 
 /// So many expired rows are ended before a claim goes on.
-const EXPIRED_MAX: usize = 1_000;
+const EXPIRED_MAX: i64 = 1_000;
+
+/// Those that would be claimed if they had not expired.
+const EXPIRED: &str =
+    "SELECT sequence, twins FROM tasks WHERE state <> 4 AND expires IS NOT NULL AND expires <= $1
+    AND state = ANY($2) AND lane = ANY($3) AND due < $4 ORDER BY expires LIMIT $5";
 
 /// Of the first rows of each of these lanes the first of all; those that are locked are passed over, for which twice as
 /// many are looked at. `$1` lanes, `$2` how many, `$3` twice as many, `$4` now, `$5` the owner.
@@ -61,8 +69,8 @@ impl Turn<'_> {
         ready: usize,
         unjudged: usize,
     ) -> Result<Answer, Fault> {
-        let expired = self.end_expired_first().await?;
-        let heads = self.heads().await?;
+        let states = [RowState::Ready, RowState::Unjudged];
+        let (heads, expired) = self.past_expired(&states, pool, Timestamp(i64::MAX)).await?;
         let mut rows = Vec::new();
         for (state, up_to) in [(RowState::Ready, ready), (RowState::Unjudged, unjudged)] {
             let lanes = heads.first_lanes(self.memory, state, Some(pool), up_to);
@@ -79,8 +87,8 @@ impl Turn<'_> {
         before: Timestamp,
         up_to: usize,
     ) -> Result<Answer, Fault> {
-        let expired = self.end_expired_first().await?;
-        let lanes = self.heads().await?.first_lanes(self.memory, RowState::Parked, Some(pool), up_to);
+        let (heads, expired) = self.past_expired(&[RowState::Parked], pool, before).await?;
+        let lanes = heads.first_lanes(self.memory, RowState::Parked, Some(pool), up_to);
         if lanes.is_empty() {
             return Ok(Answer::Claimed { rows: Vec::new(), expired });
         }
@@ -92,13 +100,24 @@ impl Turn<'_> {
         Ok(Answer::Claimed { rows: self.haul(taken, pool, true).await?, expired })
     }
 
-    /// Ends what has expired meanwhile, in whatever lane, so that no claim finds it.
-    async fn end_expired_first(&mut self) -> Result<Vec<Arc<Task>>, Fault> {
-        if self.heads().await?.has_expired(self.now.wall) {
-            self.end_expired(EXPIRED_MAX).await
-        } else {
-            Ok(Vec::new())
+    /// Ends what would be claimed here and has expired, so that no claim finds it. The heads after that.
+    async fn past_expired(
+        &mut self,
+        states: &[RowState],
+        pool: PoolId,
+        before: Timestamp,
+    ) -> Result<(Heads, Vec<Arc<Task>>), Fault> {
+        let heads = self.heads().await?;
+        if !heads.has_expired(self.now.wall) {
+            return Ok((heads, Vec::new()));
         }
+        let lanes_in = |state| heads.first_lanes(self.memory, state, Some(pool), usize::MAX);
+        let lanes: Vec<i64> = states.iter().flat_map(|state| lanes_in(*state)).collect();
+        let states: Vec<i16> = states.iter().map(|state| record::state_code(*state)).collect();
+        let params: super::link::Params<'_> = &[&self.now.wall.0, &states, &lanes, &before.0, &EXPIRED_MAX];
+        let rows = self.session.rows(EXPIRED, params).await?;
+        let expired = self.end_expired_rows(&rows).await?;
+        Ok((self.heads().await?, expired))
     }
 
     /// Claims rows of a state, in order.
@@ -113,15 +132,15 @@ impl Turn<'_> {
             return Ok(Vec::new());
         }
         let (number, looked, now, owner) = (up_to as i64, twice(up_to), self.now.wall.0, self.owner_number());
-        let rows = match before.map(|at| at.0) {
-            Some(before) => {
-                self.session.rows(PRELOAD, &[&lanes, &number, &looked, &now, &owner, &before]).await?
-            }
-            None => {
-                let claim = if state == RowState::Unjudged { CLAIM_UNJUDGED } else { CLAIM_READY };
-                self.session.rows(claim, &[&lanes, &number, &looked, &now, &owner]).await?
-            }
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&lanes, &number, &looked, &now, &owner];
+        let before = before.map(|at| at.0);
+        params.extend(before.as_ref().map(|before| before as &(dyn ToSql + Sync)));
+        let claim = match state {
+            RowState::Parked => PRELOAD,
+            RowState::Unjudged => CLAIM_UNJUDGED,
+            _ => CLAIM_READY,
         };
+        let rows = self.session.rows(claim, &params).await?;
         let mut rows = self.read_tasks(&rows).await?;
         rows.sort_unstable_by_key(|row| (before.map(|_| row.due), row.order()));
         Ok(rows)

@@ -9,18 +9,18 @@ use super::turn::Turn;
 /// More than so many are not counted one by one.
 const COUNTED_MAX: i64 = 100_000;
 
-const UNFINISHED: &str = "SELECT count(*) FROM (SELECT FROM tasks LIMIT $1) AS some";
+const UNFINISHED: &str = "SELECT count(*) FROM (SELECT FROM tasks LIMIT $1) AS counted";
 /// By the pages that there are and the rows that stood on a page when the server looked last.
 const ESTIMATE: &str = "SELECT CASE WHEN reltuples <= 0 OR relpages = 0 THEN 0
       ELSE reltuples / relpages * (pg_relation_size(oid) / current_setting('block_size')::bigint) END::bigint
     FROM pg_class WHERE oid = $1::text::regclass";
 const UNROUTABLE: &str = "SELECT count(*) FROM (SELECT FROM unnest($1::bigint[]) AS idle(lane)
     CROSS JOIN LATERAL (SELECT FROM tasks WHERE state = 3 AND lane = idle.lane
-      UNION ALL SELECT FROM tasks WHERE state = 2 AND lane = idle.lane) AS waiting LIMIT $2) AS some";
+      UNION ALL SELECT FROM tasks WHERE state = 2 AND lane = idle.lane) AS waiting LIMIT $2) AS counted";
 
 macro_rules! count_of {
     ($from:literal) => {
-        concat!("SELECT count(*) FROM (SELECT FROM ", $from, " LIMIT $1) AS some")
+        concat!("SELECT count(*) FROM (SELECT FROM ", $from, " LIMIT $1) AS counted")
     };
 }
 

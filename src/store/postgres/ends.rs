@@ -6,6 +6,7 @@ use std::sync::Arc;
 use taskyard_core::dispatch::{Outcome, Trash};
 use taskyard_core::store::AttemptEnd;
 use taskyard_core::task::Task;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::fault::Fault;
@@ -14,13 +15,13 @@ use super::turn::Turn;
 use crate::store::record;
 
 /// The claimed rows that these items name, with what is said of each. `$1` sequences, `$2` epochs, `$3` outcomes, `$4`
-/// details, `$5` the owner.
+/// details, `$5` the owner, `$6` now, `$7` how it is logged, `$8` how many counted attempts each adds.
 macro_rules! mine {
     ($columns:literal) => {
         concat!(
-            "WITH mine AS MATERIALIZED (SELECT task.*, item.outcome, item.detail
-              FROM unnest($1::bigint[], $2::integer[], $3::smallint[], $4::text[])
-                AS item(sequence, epoch, outcome, detail)
+            "WITH mine AS MATERIALIZED (SELECT task.*, item.outcome, item.detail, item.counted
+              FROM unnest($1::bigint[], $2::integer[], $3::smallint[], $4::text[], $8::integer[])
+                AS item(sequence, epoch, outcome, detail, counted)
               CROSS JOIN LATERAL (SELECT ",
             $columns,
             " FROM tasks WHERE sequence = item.sequence AND epoch = item.epoch AND owner = $5 AND state = 4) AS task),
@@ -42,7 +43,7 @@ const TRASH_CLAIMED: &str = concat!(
     mine!("*"),
     ", kept AS (INSERT INTO trash (id, lane, owner, ended, epoch, attempts, outcome, detail, crash_marks, key, twins,
         key_limit, key_waiting, priority, overflow, last_error, body)
-      SELECT id, lane, owner, $6::bigint, epoch, attempts + 1, outcome, detail, 0, key, twins, key_limit, key_waiting, priority,
+      SELECT id, lane, owner, $6::bigint, epoch, attempts + counted, outcome, detail, 0, key, twins, key_limit, key_waiting, priority,
         overflow, last_error, body FROM mine ON CONFLICT DO NOTHING)
     SELECT sequence, twins FROM mine"
 );
@@ -74,6 +75,13 @@ impl End {
     pub(super) fn trash(row: &TaskRow, why: Trash) -> Self {
         Self { sequence: row.sequence, epoch: row.epoch, outcome: Outcome::Trashed(why) }
     }
+
+    fn attempts(&self) -> i32 {
+        match &self.outcome {
+            Outcome::Trashed(trash) => i32::from(trash.is_attempt()),
+            _ => 0,
+        }
+    }
 }
 
 impl Turn<'_> {
@@ -98,7 +106,9 @@ impl Turn<'_> {
         let details: Vec<Option<&str>> = details.iter().map(Option::as_deref).collect();
         let (owner, now, how) =
             (self.owner_number(), self.now.wall.0, record::attempt_text(&AttemptEnd::Ended));
-        let params: super::link::Params<'_> = &[&sequences, &epochs, &outcomes, &details, &owner, &now, &how];
+        let counted: Vec<_> = ends.iter().map(End::attempts).collect();
+        let params: super::link::Params<'_> =
+            &[&sequences, &epochs, &outcomes, &details, &owner, &now, &how, &counted];
         let rows = self.session.rows(statement, params).await?;
         let keys = rows.iter().filter_map(|row| row.get::<_, Option<Uuid>>(1)).collect();
         self.effects.unfinished -= rows.len() as i64;
@@ -127,6 +137,11 @@ impl Turn<'_> {
     /// Ends the first so many of the rows that have expired and that nobody has.
     pub(super) async fn end_expired(&mut self, up_to: usize) -> Result<Vec<Arc<Task>>, Fault> {
         let rows = self.session.rows(EXPIRED, &[&self.now.wall.0, &(up_to as i64)]).await?;
+        self.end_expired_rows(&rows).await
+    }
+
+    /// Ends rows, given by sequence and twins, that have expired and that nobody has.
+    pub(super) async fn end_expired_rows(&mut self, rows: &[Row]) -> Result<Vec<Arc<Task>>, Fault> {
         let sequences: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
         self.lock_keys(rows.iter().filter_map(|row| row.get(1)).collect()).await?;
         self.end_free(&sequences, &Outcome::Expired).await

@@ -164,7 +164,7 @@ impl Engine {
             return Ok((answers, status));
         }
         let begin = futures::future::try_join(session.batch("BEGIN"), session.rows(TRANSACTION, &[]));
-        let (_, transaction) = begin.await?;
+        let ((), transaction) = begin.await?;
         let transaction = transaction.first().map(|row| row.get(0)).unwrap_or_default();
         let live = self.live(session, asks).await?;
         let (answers, answered) = self.turn(session, now, live, asks).await?;
@@ -291,7 +291,9 @@ impl Engine {
                 self.memory.keep(ask, answer);
             }
         }
-        gone.into_iter().for_each(|owner| self.memory.forget_owner(owner));
+        for owner in gone {
+            self.memory.forget_owner(owner);
+        }
     }
 
     /// What the last transaction would have brought about is not.

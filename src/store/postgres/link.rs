@@ -10,6 +10,7 @@ use tokio_postgres::types::ToSql;
 use super::address::Address;
 use super::fault::Fault;
 use super::schema::SchemaName;
+use crate::store::Durability;
 
 /// A store asks on one connection at a time; another may be on its way out.
 const CONNECTIONS: usize = 2;
@@ -29,11 +30,16 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(address: Address, schema: &SchemaName, patience: Duration) -> Result<Self, Fault> {
+    pub(super) fn new(
+        address: Address,
+        schema: &SchemaName,
+        durability: Durability,
+        patience: Duration,
+    ) -> Result<Self, Fault> {
         let Address { config, tls } = address;
         let manager =
             Manager::from_config(config, tls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
-        let set_up = setting_up(schema, patience);
+        let set_up = setting_up(schema, durability, patience);
         let hook = Hook::async_fn(move |client, _| {
             let set_up = set_up.clone();
             Box::pin(async move { client.batch_execute(&set_up).await.map_err(HookError::Backend) })
@@ -76,8 +82,16 @@ impl Link {
 /// All statements here are meant to go by the indexes, in the order in which they are written; a plan that was made while
 /// the tables were empty must still be a good one when they are not. Time limits are the server's, for when it is slow; a
 /// dispatcher that was stopped in the middle of a transaction loses it, with its locks.
-fn setting_up(schema: &SchemaName, patience: Duration) -> String {
+fn setting_up(schema: &SchemaName, durability: Durability, patience: Duration) -> String {
     let ms = patience.as_millis();
+    // Whatever else a server is told to wait for is its owner's business.
+    let durability = match durability {
+        Durability::Full => {
+            "SELECT set_config('synchronous_commit', 'on', false)
+              WHERE current_setting('synchronous_commit') = 'off'"
+        }
+        Durability::Normal => "SET synchronous_commit TO off",
+    };
     format!(
         "SET search_path TO {schema};
         SET statement_timeout TO {ms};
@@ -87,8 +101,7 @@ fn setting_up(schema: &SchemaName, patience: Duration) -> String {
         SET enable_seqscan TO off; SET enable_bitmapscan TO off;
         SET enable_hashjoin TO off; SET enable_mergejoin TO off;
         SET jit TO off;
-        SELECT set_config('synchronous_commit', 'on', false)
-          WHERE current_setting('synchronous_commit') = 'off'"
+        {durability}"
     )
 }
 

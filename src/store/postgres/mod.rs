@@ -68,6 +68,7 @@ pub use schema::{BadSchemaName, SchemaName};
 pub use submitter::{NotSubmitted, Submitter};
 pub use tls::BadRoots;
 
+use super::choice::Durability;
 use super::setup::Setup;
 use engine::{Engine, Identity};
 use fault::Fault;
@@ -83,6 +84,8 @@ pub struct Options {
     pub address: Address,
     /// The schema of the tables.
     pub schema: SchemaName,
+    /// What a task survives.
+    pub durability: Durability,
     /// Which clock decides.
     pub clock: Clock,
     /// How long one transaction may take before the server is taken for gone: well within a lease.
@@ -92,7 +95,13 @@ pub struct Options {
 impl Options {
     /// As usual: the schema `taskyard`, and a third of a lease's patience.
     pub fn new(address: Address) -> Self {
-        Self { address, schema: SchemaName::default(), clock: Clock::default(), patience: LEASE / 3 }
+        Self {
+            address,
+            schema: SchemaName::default(),
+            durability: Durability::default(),
+            clock: Clock::default(),
+            patience: LEASE / 3,
+        }
     }
 }
 
@@ -149,10 +158,10 @@ impl Postgres {
     /// Opens a board, making its tables or bringing them up to date. `hint` is called, on another thread, when another
     /// dispatcher or an application says that it changed the board: then it is time to [look](Store::look).
     pub fn open(options: Options, setup: Setup, hint: impl Fn() + Send + 'static) -> Result<Self, OpenError> {
-        let Options { address, schema, clock, patience } = options;
+        let Options { address, schema, durability, clock, patience } = options;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let mut memory = Memory::new(setup);
-        let mut link = Link::new(address.clone(), &schema, patience)?;
+        let mut link = Link::new(address.clone(), &schema, durability, patience)?;
         runtime.block_on(prepare(&mut link, &schema, &mut memory))?;
         let (channel, name) = (schema.channel(), Uuid::now_v7().to_string());
         let listener = Listener::start(address, channel.clone(), name.clone(), hint)?;

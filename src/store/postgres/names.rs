@@ -20,7 +20,7 @@ const NAMED: &str = "SELECT lanes.lane, lanes.namespace, lanes.name FROM unnest(
 
 /// Learns all lanes that there are.
 pub(super) async fn load_all(session: &Session, memory: &mut Memory) -> Result<(), Fault> {
-    session.rows(ALL, &[]).await?.iter().for_each(|row| learn(memory, row));
+    learn(memory, &session.rows(ALL, &[]).await?);
     Ok(())
 }
 
@@ -35,7 +35,7 @@ pub(super) async fn load(
     if unknown.is_empty() {
         return Ok(());
     }
-    session.rows(SOME, &[&unknown]).await?.iter().for_each(|row| learn(memory, row));
+    learn(memory, &session.rows(SOME, &[&unknown]).await?);
     Ok(())
 }
 
@@ -50,14 +50,17 @@ pub(super) async fn enter(
     let names: Vec<_> = lanes.iter().map(|lane| lane.name.as_str()).collect();
     session.rows(ADD, &[&namespaces, &names]).await?;
     let rows = session.rows(NAMED, &[&namespaces, &names]).await?;
-    rows.iter().for_each(|row| learn(memory, row));
+    learn(memory, &rows);
     Ok(rows.iter().map(|row| LaneNo(row.get(0))).collect())
 }
 
-fn learn(memory: &mut Memory, row: &Row) {
-    let (number, namespace, name) = (LaneNo(row.get(0)), row.get::<_, &str>(1), row.get::<_, &str>(2));
-    // What is no name was written by somebody else: it reads as a lane that stands nowhere.
-    if let (None, Ok(namespace), Ok(name)) = (memory.lanes.lane(number), namespace.parse(), name.parse()) {
-        memory.lanes.add(number, Arc::new(Lane { namespace, name }));
+fn learn(memory: &mut Memory, rows: &[Row]) {
+    for row in rows {
+        let (number, namespace, name) = (LaneNo(row.get(0)), row.get::<_, &str>(1), row.get::<_, &str>(2));
+        // What is no name was written by somebody else: it reads as a lane that stands nowhere.
+        if let (None, Ok(namespace), Ok(name)) = (memory.lanes.lane(number), namespace.parse(), name.parse())
+        {
+            memory.lanes.add(number, Arc::new(Lane { namespace, name }));
+        }
     }
 }

@@ -40,6 +40,18 @@ struct Bounds {
     batches: BTreeSet<BatchId>,
 }
 
+impl Bounds {
+    /// A row that these pools take waits from now on.
+    fn wait(&mut self, state: RowState, pools: &[PoolId]) {
+        let waiting = match state {
+            RowState::Ready => &mut self.ready,
+            RowState::Unjudged => &mut self.unjudged,
+            _ => return,
+        };
+        *waiting = waiting.union(pools.iter().copied().collect());
+    }
+}
+
 /// What became of a row, until the server has answered.
 enum Filed {
     Settled(Posted),
@@ -191,12 +203,7 @@ impl Turn<'_> {
             bounds.keys.force(task);
         }
         if claimed.is_none() {
-            let waiting = match state {
-                RowState::Ready => Some(&mut bounds.ready),
-                RowState::Unjudged => Some(&mut bounds.unjudged),
-                _ => None,
-            };
-            waiting.into_iter().for_each(|waiting| pools.iter().for_each(|pool| waiting.insert(*pool)));
+            bounds.wait(state, pools);
         }
         let state = if claimed.is_some() { RowState::Claimed } else { state };
         let batch = row.batch.filter(|batch| bounds.batches.contains(batch));

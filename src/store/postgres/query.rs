@@ -82,8 +82,9 @@ impl Turn<'_> {
         } else {
             (self.list_named(filter, after).await?, None)
         };
-        let tasks: Vec<_> = rows.iter().take(limit).map(|row| row.view(self.memory)).collect();
-        let last = rows.iter().take(limit).last().map(|row| row.sequence as u64);
+        let shown = &rows[..rows.len().min(limit)];
+        let last = shown.last().map(|row| row.sequence as u64);
+        let tasks = shown.iter().map(|row| row.view(self.memory)).collect();
         Ok(Answer::Tasks { tasks, more: if rows.len() > limit { last } else { more } })
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 use taskyard_core::store::StoreError;
 
 use super::schema;
@@ -78,8 +78,9 @@ impl SqliteError {
     }
 }
 
-/// What an error of SQLite means to whoever asked. Nothing was done.
+/// What an error of SQLite means to whoever asked. Nothing was done, unless it says otherwise.
 pub(super) fn refusal(error: &rusqlite::Error) -> StoreError {
+    let extended = error.sqlite_error().map(|error| error.extended_code);
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             StoreError::Unavailable("the database is locked by another process".into())
@@ -88,6 +89,8 @@ pub(super) fn refusal(error: &rusqlite::Error) -> StoreError {
         Some(ErrorCode::ReadOnly) => {
             StoreError::Unwritable("the database file or its folder is read-only".into())
         }
+        // The log was written, but perhaps not to the disk: a crash now may bring back what was rolled back.
+        _ if extended == Some(ffi::SQLITE_IOERR_FSYNC) => StoreError::Unknown(error.to_string()),
         _ => StoreError::Unwritable(error.to_string()),
     }
 }

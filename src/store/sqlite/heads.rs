@@ -10,7 +10,7 @@ use crate::store::lanes::LaneNo;
 /// The first rows of lanes.
 #[derive(Debug)]
 pub(super) struct Heads<K> {
-    heads: BTreeMap<LaneNo, K>,
+    firsts: BTreeMap<LaneNo, K>,
     /// Lanes whose first row must be looked up.
     stale: BTreeSet<LaneNo>,
     all: BTreeSet<(K, LaneNo)>,
@@ -19,21 +19,21 @@ pub(super) struct Heads<K> {
 
 impl<K> Default for Heads<K> {
     fn default() -> Self {
-        Self { heads: BTreeMap::new(), stale: BTreeSet::new(), all: BTreeSet::new(), pools: Vec::new() }
+        Self { firsts: BTreeMap::new(), stale: BTreeSet::new(), all: BTreeSet::new(), pools: Vec::new() }
     }
 }
 
 impl<K: Ord + Copy> Heads<K> {
     /// A row came into a lane.
     pub(super) fn came(&mut self, lane: LaneNo, pools: &[PoolId], key: K) {
-        if !self.stale.contains(&lane) && self.heads.get(&lane).is_none_or(|head| key < *head) {
+        if !self.stale.contains(&lane) && self.firsts.get(&lane).is_none_or(|head| key < *head) {
             self.put(lane, pools, Some(key));
         }
     }
 
     /// A row went out of a lane.
     pub(super) fn went(&mut self, lane: LaneNo, pools: &[PoolId], key: K) {
-        if self.heads.get(&lane) == Some(&key) {
+        if self.firsts.get(&lane) == Some(&key) {
             self.put(lane, pools, None);
             self.stale.insert(lane);
         }
@@ -57,8 +57,8 @@ impl<K: Ord + Copy> Heads<K> {
 
     fn put(&mut self, lane: LaneNo, pools: &[PoolId], head: Option<K>) {
         let old = match head {
-            Some(head) => self.heads.insert(lane, head),
-            None => self.heads.remove(&lane),
+            Some(head) => self.firsts.insert(lane, head),
+            None => self.firsts.remove(&lane),
         };
         replace(&mut self.all, lane, old, head);
         for pool in pools {
@@ -77,7 +77,7 @@ impl<K: Ord + Copy> Heads<K> {
     /// Other pools take the lanes from now on.
     pub(super) fn reroute<'p>(&mut self, pools: impl Fn(LaneNo) -> &'p [PoolId]) {
         self.pools.clear();
-        for (lane, head) in self.heads.clone() {
+        for (lane, head) in self.firsts.clone() {
             for pool in pools(lane) {
                 self.pool_mut(*pool).insert((head, lane));
             }

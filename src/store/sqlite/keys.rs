@@ -28,6 +28,7 @@ impl Turn<'_> {
             return Ok(());
         }
         self.db.prepare_cached(UNCOUNT)?.execute([row.sequence as i64])?;
+        self.mirror.forget_row(row.sequence);
         self.follow(row)
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use taskyard_core::TaskId;
 use taskyard_core::id::{PoolId, Sequence};
+use taskyard_core::map::Map;
 use taskyard_core::names::Lane;
 use taskyard_core::router::Router;
 use taskyard_core::store::{RowState, Status};
@@ -13,11 +14,14 @@ use taskyard_core::time::Timestamp;
 
 use super::Sql;
 use super::heads::Heads;
+use super::row::Row;
 use super::tallies::{Tallies, Tally};
 use crate::store::lanes::{LaneNo, Lanes};
 
 /// Lanes without an unfinished task that are known nevertheless.
 const UNUSED_MAX: usize = 1_000;
+/// Claimed rows that are known.
+const CLAIMED_MAX: usize = 20_000;
 
 /// The place of a parked row: due time, urgency (the lower the sooner), arrival.
 pub(super) type ParkedPlace = (Timestamp, i16, Sequence);
@@ -35,6 +39,15 @@ pub(super) struct Numbers {
     pub(super) valued: i64,
 }
 
+/// When the first unclaimed row expires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expiry {
+    /// It must be looked up.
+    Unknown,
+    /// Then, if any does.
+    First(Option<Timestamp>),
+}
+
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Mirror {
@@ -45,8 +58,9 @@ pub(super) struct Mirror {
     pub(super) unjudged: Heads<Place>,
     pub(super) numbers: Numbers,
     written: Numbers,
-    /// When the first unclaimed row expires; `None`: look it up.
-    pub(super) next_expiry: Option<Option<Timestamp>>,
+    pub(super) next_expiry: Expiry,
+    /// Claimed rows as they stand in the table: what is settled soon need not be read again.
+    claimed: Map<Sequence, Row>,
     /// The highest id on the board and in history: an id above it is new. Ids of version 7 rise with time.
     pub(super) newest: Option<TaskId>,
     /// The state of the database that this mirrors, by SQLite's count of what others wrote; `None`: none.
@@ -64,7 +78,8 @@ impl Mirror {
             unjudged: Heads::default(),
             numbers: Numbers::default(),
             written: Numbers::default(),
-            next_expiry: None,
+            next_expiry: Expiry::Unknown,
+            claimed: Map::default(),
             newest: None,
             version: None,
         }
@@ -104,7 +119,8 @@ impl Mirror {
             })
         })?;
         self.written = self.numbers;
-        self.next_expiry = None;
+        self.next_expiry = Expiry::Unknown;
+        self.claimed.clear();
         self.newest = newest(db)?;
         self.load_lanes(db)
     }
@@ -179,6 +195,25 @@ impl Mirror {
         self.lanes.lane(number).cloned().ok_or(rusqlite::Error::QueryReturnedNoRows)
     }
 
+    /// A claimed row, if it is known.
+    pub(super) fn claimed(&self, sequence: Sequence) -> Option<&Row> {
+        self.claimed.get(&sequence)
+    }
+
+    /// So a row stands in the table.
+    pub(super) fn know(&mut self, row: &Row) {
+        if row.state != RowState::Claimed {
+            self.claimed.remove(&row.sequence);
+        } else if self.claimed.len() < CLAIMED_MAX || self.claimed.contains_key(&row.sequence) {
+            self.claimed.insert(row.sequence, row.clone());
+        }
+    }
+
+    /// It is not known how a row stands in the table.
+    pub(super) fn forget_row(&mut self, sequence: Sequence) {
+        self.claimed.remove(&sequence);
+    }
+
     /// The pools that take a lane.
     pub(super) fn pools(&self, lane: LaneNo) -> &[PoolId] {
         self.lanes.pools(lane)
@@ -230,12 +265,12 @@ impl Mirror {
     }
 
     fn look_up_expiry(&mut self, db: &Connection) -> Sql<Option<Timestamp>> {
-        if let Some(known) = self.next_expiry {
+        if let Expiry::First(known) = self.next_expiry {
             return Ok(known);
         }
         let first = db.prepare_cached(FIRST_EXPIRY)?.query_row([], |row| row.get(0)).optional()?;
         let first = first.map(Timestamp);
-        self.next_expiry = Some(first);
+        self.next_expiry = Expiry::First(first);
         Ok(first)
     }
 

@@ -118,7 +118,9 @@ impl Sqlite {
             let _ = self.execute("ROLLBACK");
         }
         self.mirror.doubt();
-        asks.iter().for_each(|ask| self.remembered.discard(ask));
+        for ask in asks {
+            self.remembered.discard(ask);
+        }
     }
 
     fn execute(&self, statement: &str) -> Sql<()> {

@@ -5,8 +5,7 @@ use taskyard_core::store::{Known, NewRow, OwnerId, Posted, Refusal, Room, RowSta
 use taskyard_core::task::DueAt;
 
 use super::Sql;
-use super::row::Row;
-use super::table::is_large;
+use super::row::{BodyPlace, Row};
 use super::turn::Turn;
 use crate::store::lanes::LaneNo;
 
@@ -109,7 +108,7 @@ impl Turn<'_> {
             marked: None,
             unwanted: false,
             batch: None,
-            large: is_large(task.body.text()),
+            body: BodyPlace::of(task.body.text()),
         }
     }
 

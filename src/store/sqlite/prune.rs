@@ -33,7 +33,7 @@ impl Turn<'_> {
         let oldest = self.oldest(OLDEST, self.mirror.numbers.pruned, up_to)?;
         let mut pruned = 0;
         for ended in oldest {
-            if pruned >= surplus && ended.ended >= ended_before {
+            if pruned >= surplus && ended.at >= ended_before {
                 break;
             }
             self.forget(&ended)?;

@@ -66,7 +66,7 @@ impl Turn<'_> {
             crash_marks: 0,
             last_error: self.last_error(ended.id)?,
             outcome: Some(ended.outcome.clone()),
-            ended: Some(ended.ended),
+            ended: Some(ended.at),
             log: Vec::new(),
             unroutable: false,
         })

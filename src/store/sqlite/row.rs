@@ -31,6 +31,23 @@ macro_rules! select_rows {
 }
 pub(super) use select_rows;
 
+/// Bodies beyond this stand aside, in bytes, so that a change of state does not write them anew.
+const BODY_IN_ROW: usize = 1 << 10;
+
+/// Where a body stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BodyPlace {
+    InRow,
+    /// In a table of its own.
+    Aside,
+}
+
+impl BodyPlace {
+    pub(super) fn of(body: &str) -> Self {
+        if body.len() > BODY_IN_ROW { Self::Aside } else { Self::InRow }
+    }
+}
+
 /// An unfinished task.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
@@ -59,8 +76,7 @@ pub(super) struct Row {
     /// Somebody wants it cancelled while another has it: it must not run again.
     pub(super) unwanted: bool,
     pub(super) batch: Option<BatchId>,
-    /// Its body stands aside.
-    pub(super) large: bool,
+    pub(super) body: BodyPlace,
 }
 
 impl Row {
@@ -87,7 +103,7 @@ impl Row {
             marked: row.get::<_, Option<i64>>(20)?.map(|epoch| epoch as u32),
             unwanted: row.get(21)?,
             batch: row.get::<_, Option<i64>>(22)?.map(|batch| BatchId(batch as u64)),
-            large: row.get(23)?,
+            body: if row.get(23)? { BodyPlace::Aside } else { BodyPlace::InRow },
         })
     }
 

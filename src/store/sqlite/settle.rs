@@ -64,14 +64,11 @@ impl Turn<'_> {
 
     /// What a pass counts. Of a task that never went wrong nothing is logged.
     fn count_end(&mut self, row: &mut Row, settle: &Settle) -> Sql<()> {
+        row.attempts += settle.attempts();
         match settle {
             Settle::Done(_) => self.note_end(row)?,
-            Settle::Trash(_) => {
-                row.attempts += 1;
-                self.note(row, &AttemptEnd::Ended)?;
-            }
+            Settle::Trash(_) => self.note(row, &AttemptEnd::Ended)?,
             Settle::Retry { error, .. } => {
-                row.attempts += 1;
                 row.setbacks = 0;
                 self.note(row, &AttemptEnd::Failed(error.clone()))?;
             }

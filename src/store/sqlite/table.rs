@@ -9,17 +9,14 @@ use taskyard_core::dispatch::Trash;
 use taskyard_core::id::Sequence;
 use taskyard_core::store::{OwnerId, RowState};
 use taskyard_core::task::{KeyLimits, Task};
-use taskyard_core::time::Timestamp;
+use taskyard_core::time::{Timestamp, earlier};
 
 use super::Sql;
-use super::mirror::Mirror;
-use super::row::{Row, id_bytes, key_bytes, select_rows};
+use super::mirror::{Expiry, Mirror, ParkedPlace, Place};
+use super::row::{BodyPlace, Row, id_bytes, key_bytes, select_rows};
 use super::turn::Turn;
 use crate::store::reading;
 use crate::store::record::{limit_columns, state_code};
-
-/// Bodies beyond this stand aside, in bytes.
-const BODY_IN_ROW: usize = 1 << 10;
 
 /// What the numbers and heads of the board must know of a row.
 #[derive(Debug, Clone, Copy)]
@@ -41,13 +38,16 @@ impl Turn<'_> {
     }
 
     pub(super) fn row_at(&self, sequence: Sequence) -> Sql<Option<Row>> {
+        if let Some(row) = self.mirror.claimed(sequence) {
+            return Ok(Some(row.clone()));
+        }
         self.db.prepare_cached(ROW_BY_SEQUENCE)?.query_row([sequence as i64], Row::read).optional()
     }
 
     /// The task of a row; a reason if it can't be understood.
     pub(super) fn task_of(&mut self, row: &Row) -> Sql<Result<Arc<Task>, Trash>> {
         let stored = row.stored(self.mirror.lane(self.db, row.lane)?);
-        let query = if row.large { LARGE_BODY } else { BODY };
+        let query = if row.body == BodyPlace::Aside { LARGE_BODY } else { BODY };
         let mut body = self.db.prepare_cached(query)?;
         let mut found = body.query([row.sequence as i64])?;
         Ok(match found.next()? {
@@ -81,13 +81,14 @@ impl Turn<'_> {
             row.epoch,
             row.attempts,
             row.batch.map(|batch| batch.0 as i64),
-            (!row.large).then_some(body),
+            (row.body == BodyPlace::InRow).then_some(body),
         ])?;
-        if row.large {
+        if row.body == BodyPlace::Aside {
             self.db.prepare_cached(INSERT_BODY)?.execute(params![sequence, body])?;
         }
         self.mirror.newest = self.mirror.newest.max(Some(row.id));
         self.mirror.came(row, Trace::of(row), None);
+        self.mirror.know(row);
         Ok(())
     }
 
@@ -112,16 +113,18 @@ impl Turn<'_> {
         let (old, new) = (Trace::of(before), Trace::of(row));
         self.mirror.went(row, old, Some(new.state));
         self.mirror.came(row, new, Some(old.state));
+        self.mirror.know(row);
         Ok(())
     }
 
     /// Takes a row out, with its body.
     pub(super) fn delete(&mut self, row: &Row) -> Sql<()> {
         self.db.prepare_cached("DELETE FROM task WHERE sequence = ?1")?.execute([row.sequence as i64])?;
-        if row.large {
+        if row.body == BodyPlace::Aside {
             self.db.prepare_cached("DELETE FROM body WHERE sequence = ?1")?.execute([row.sequence as i64])?;
         }
         self.mirror.went(row, Trace::of(row), None);
+        self.mirror.forget_row(row.sequence);
         Ok(())
     }
 }
@@ -137,9 +140,10 @@ impl Mirror {
             RowState::Unjudged => self.unjudged.came(row.lane, pools, place(row, new)),
             _ => {}
         }
-        if let (Some(expires), true) = (row.expires, new.state != RowState::Claimed) {
-            let earlier = |first: Option<Timestamp>| Some(first.map_or(expires, |first| first.min(expires)));
-            self.next_expiry = self.next_expiry.map(earlier);
+        if let Expiry::First(first) = self.next_expiry
+            && new.state != RowState::Claimed
+        {
+            self.next_expiry = Expiry::First(earlier(first, row.expires));
         }
     }
 
@@ -155,17 +159,17 @@ impl Mirror {
             RowState::Unjudged => self.unjudged.went(row.lane, pools, place(row, old)),
             _ => {}
         }
-        if row.expires.is_some() && self.next_expiry == Some(row.expires) {
-            self.next_expiry = None;
+        if row.expires.is_some() && self.next_expiry == Expiry::First(row.expires) {
+            self.next_expiry = Expiry::Unknown;
         }
     }
 }
 
-fn parked_place(row: &Row, trace: Trace) -> super::mirror::ParkedPlace {
+fn parked_place(row: &Row, trace: Trace) -> ParkedPlace {
     (trace.due, 9 - i16::from(row.priority.get()), row.sequence)
 }
 
-fn place(row: &Row, trace: Trace) -> super::mirror::Place {
+fn place(row: &Row, trace: Trace) -> Place {
     (trace.rank.unwrap_or_default(), row.sequence)
 }
 
@@ -181,11 +185,6 @@ pub(super) fn key_limits(row: &Row) -> (Option<u32>, Option<u32>, Option<i16>) {
     }
     let (running, waiting, overflow) = limit_columns(row.limits);
     (running, waiting, Some(overflow))
-}
-
-/// Whether a body stands aside.
-pub(super) fn is_large(body: &str) -> bool {
-    body.len() > BODY_IN_ROW
 }
 
 const ROW_BY_ID: &str = select_rows!("WHERE id = ?1");

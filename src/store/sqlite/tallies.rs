@@ -117,7 +117,9 @@ impl Tallies {
         }
         let is_used = tally.unfinished() > 0;
         self.used = self.used + usize::from(is_used) - usize::from(was_used);
-        turned.into_iter().for_each(|(state, some)| self.wait(pools, state, some));
+        for (state, some) in turned {
+            self.wait(pools, state, some);
+        }
     }
 
     /// So many rows of history come to a lane, or go.

@@ -12,8 +12,7 @@ use taskyard_core::task::Task;
 use super::Sql;
 use super::end::{Ended, select_ended};
 use super::query::{LOOK, PAGE};
-use super::row::{self, Row};
-use super::table::is_large;
+use super::row::{self, BodyPlace, Row};
 use super::turn::Turn;
 use crate::store::reading::{self, Stored};
 use crate::store::record;
@@ -115,7 +114,7 @@ impl Turn<'_> {
             marked: None,
             unwanted: false,
             batch: None,
-            large: is_large(task.body.text()),
+            body: BodyPlace::of(task.body.text()),
         };
         row.rank = Some(filing::order(row.priority, row.due, row.posted, row.sequence, self.aging()).rank);
         row.state = self.place(&mut row)?;

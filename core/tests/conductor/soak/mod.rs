@@ -47,7 +47,7 @@ impl World {
     fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let now = Now { mono: Instant64(0), wall: START };
-        let nodes = (0..1 + rng.below(3)).map(|_| Node::new(&mut rng, now)).collect();
+        let nodes = (0..=rng.below(3)).map(|_| Node::new(&mut rng, now)).collect();
         Self {
             nodes,
             rng,
@@ -89,7 +89,7 @@ impl World {
     /// With nothing to do they must keep still.
     fn check_rest(&mut self) {
         let asked = self.nodes.iter().map(|node| node.line.asked).sum::<u64>();
-        let end = self.now.mono + Duration::from_secs(60);
+        let end = self.now.mono + Duration::from_mins(1);
         while self.now.mono < end {
             self.step();
         }
@@ -171,7 +171,7 @@ impl World {
     }
 
     fn submit(&mut self, place: usize) -> Event {
-        let tasks: Vec<_> = (0..1 + self.rng.below(5)).map(|_| Arc::new(self.draw())).collect();
+        let tasks: Vec<_> = (0..=self.rng.below(5)).map(|_| Arc::new(self.draw())).collect();
         let reply = self.token(place, tasks.iter().map(|task| task.id).collect());
         Event::Submit(Submission { tasks, reply, watch: Some(WATCH), inside: false, batch: None })
     }

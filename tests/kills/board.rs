@@ -1,0 +1,54 @@
+//! What the board has recorded, read through the library as any program would.
+
+use futures::future::join_all;
+use taskyard::core::TaskId;
+use taskyard::core::store::{Counts, OwnerView, TaskView};
+use taskyard::testing::Toys;
+use taskyard::{Pool, StoreChoice, Yard};
+use tokio::runtime::Runtime;
+
+/// How many questions are asked at once.
+const AT_ONCE: usize = 500;
+
+/// A yard on the board that runs nothing.
+pub(crate) struct Board {
+    runtime: Runtime,
+    yard: Yard,
+}
+
+impl Board {
+    pub(crate) fn open(store: StoreChoice) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let nobody = |_| Toys::instant(1, Vec::new()).launcher();
+        let pool = Pool::custom("nobody", nobody).pattern("nothing.at.all");
+        let yard = Yard::builder().store(store).pool(pool).start().expect("it opens");
+        Self { runtime, yard }
+    }
+
+    /// These tasks, in order; each is known.
+    pub(crate) fn tasks(&self, ids: &[TaskId]) -> Vec<TaskView> {
+        let ask = async |id: TaskId| {
+            let view = self.yard.get(id).await.expect("answered");
+            view.unwrap_or_else(|| panic!("nobody knows {id}: it was lost"))
+        };
+        self.runtime.block_on(async {
+            let mut views = Vec::with_capacity(ids.len());
+            for ids in ids.chunks(AT_ONCE) {
+                views.extend(join_all(ids.iter().map(|id| ask(*id))).await);
+            }
+            views
+        })
+    }
+
+    pub(crate) fn task(&self, id: TaskId) -> TaskView {
+        self.tasks(&[id]).pop().expect("one")
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.runtime.block_on(self.yard.counts()).expect("answered")
+    }
+
+    pub(crate) fn owners(&self) -> Vec<OwnerView> {
+        self.runtime.block_on(self.yard.owners()).expect("answered")
+    }
+}

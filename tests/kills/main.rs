@@ -1,0 +1,17 @@
+//! Real supervisors on one board, killed with SIGKILL at random moments and held up with SIGSTOP: what was accepted is not
+//! lost, what ran is what is recorded, and who comes too late is refused.
+
+mod board;
+mod campaign;
+mod dice;
+mod dispatcher;
+#[path = "../supervisor/harness.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod harness;
+mod journal;
+mod owners;
+mod plan;
+mod random;
+mod site;
+mod team;
+mod verdict;

@@ -1,0 +1,29 @@
+//! B22: random kills, a few of them here; `KILLS=200 TASKS=20000` for more, one test at a time.
+
+use crate::campaign::{Campaign, Scale};
+use crate::site::Site;
+
+/// B22, D5
+#[test]
+fn a_supervisor_that_is_killed_at_random_loses_nothing_and_records_what_ran() {
+    let scale = Scale { kills: 20, tasks: 400, seconds: 0.01 }.or_more();
+    assert_eq!(Campaign::draw(&Site::on_disk(), &scale).fight(false), scale.kills, "it was done too early");
+}
+
+/// B5, B22, D6
+#[test]
+fn two_supervisors_that_are_killed_and_held_up_at_random_lose_nothing_and_record_what_ran() {
+    let scale = Scale { kills: 8, tasks: 800, seconds: 0.03 }.or_more();
+    assert!(Campaign::draw(&Site::on_disk(), &scale).fight(true) >= 5, "it was done too early");
+}
+
+/// B5, B22, D6
+#[test]
+fn two_supervisors_on_one_server_lose_nothing_either() {
+    let Ok(url) = std::env::var("TASKYARD_TEST_POSTGRES") else {
+        println!("not run: TASKYARD_TEST_POSTGRES names no server; scripts/test starts one");
+        return;
+    };
+    let scale = Scale { kills: 8, tasks: 800, seconds: 0.03 }.or_more();
+    assert!(Campaign::draw(&Site::on_postgres(url), &scale).fight(true) >= 5, "it was done too early");
+}

@@ -1,0 +1,101 @@
+//! Who works on a campaign: one supervisor that runs the file, and beside it, perhaps, one that serves on the same board.
+
+use rustix::process::Signal;
+
+use crate::dice::Dice;
+use crate::harness::{Run, Server};
+use crate::site::{LEASE, Running, Site};
+
+pub(crate) struct Team<'a> {
+    site: &'a Site,
+    file: &'a str,
+    leader: Running,
+    companion: Option<Server>,
+}
+
+/// What is done to a team of two.
+#[derive(Debug, Clone, Copy)]
+enum Strike {
+    KillLeader,
+    KillCompanion,
+    KillBoth,
+    /// Stopped for longer than its lease, then continued.
+    HoldLeader,
+    HoldCompanion,
+}
+
+impl Strike {
+    const ALL: [Self; 5] =
+        [Self::HoldLeader, Self::KillLeader, Self::KillCompanion, Self::HoldCompanion, Self::KillBoth];
+
+    /// Each once; then they are drawn, and a hold, which takes its time, seldom.
+    fn draw(struck: usize, dice: &mut Dice) -> Self {
+        let drawn = || match dice.up_to(19) {
+            0 => Self::HoldLeader,
+            1 => Self::HoldCompanion,
+            2..=9 => Self::KillLeader,
+            10..=17 => Self::KillCompanion,
+            _ => Self::KillBoth,
+        };
+        Self::ALL.get(struck).copied().unwrap_or_else(drawn)
+    }
+}
+
+impl<'a> Team<'a> {
+    pub(crate) fn start(site: &'a Site, file: &'a str, two: bool) -> Self {
+        Self { site, file, leader: site.run(file), companion: two.then(|| site.serve()) }
+    }
+
+    /// Who runs the file: all is done when it ends.
+    pub(crate) fn leader(&self) -> &Running {
+        &self.leader
+    }
+
+    /// One of them, or both, for the `struck`th time.
+    pub(crate) fn strike(&mut self, struck: usize, dice: &mut Dice) {
+        let Some(companion) = &self.companion else { return self.kill_leader() };
+        match Strike::draw(struck, dice) {
+            Strike::KillLeader => self.kill_leader(),
+            Strike::KillCompanion => self.kill_companion(),
+            Strike::KillBoth => {
+                self.leader.signal(Signal::KILL);
+                self.kill_companion();
+                self.kill_leader();
+            }
+            Strike::HoldLeader => {
+                self.leader.signal(Signal::STOP);
+                // Nobody ends while it is stopped.
+                self.leader.ends_within(LEASE + dice.span(LEASE / 2));
+                self.leader.signal(Signal::CONT);
+            }
+            Strike::HoldCompanion => {
+                companion.signal(Signal::STOP);
+                self.leader.ends_within(LEASE + dice.span(LEASE / 2));
+                companion.signal(Signal::CONT);
+            }
+        }
+    }
+
+    fn kill_leader(&mut self) {
+        self.leader.kill();
+        self.leader = self.site.run(self.file);
+    }
+
+    fn kill_companion(&mut self) {
+        if let Some(companion) = &mut self.companion {
+            companion.signal(Signal::KILL);
+            companion.end();
+            *companion = self.site.serve();
+        }
+    }
+
+    /// Lets the leader end, and then whoever is beside it.
+    pub(crate) fn finish(mut self) -> Run {
+        let run = self.leader.end();
+        if let Some(companion) = &mut self.companion {
+            companion.signal(Signal::TERM);
+            assert_eq!(companion.end().code(), Some(0), "{}", companion.log());
+        }
+        run
+    }
+}

@@ -1,0 +1,96 @@
+//! Opening a board: tables that are not there yet, that are newer, and servers that cannot be used.
+
+use std::thread;
+
+use taskyard::store::postgres::{Address, OpenError, Options};
+use taskyard::store::{Postgres, Setup};
+use taskyard_core::router::Router;
+
+use crate::desk::{Desk, options};
+use crate::private::PrivateServer;
+use crate::server::{Schema, url};
+use crate::task::task;
+
+fn open(options: Options) -> Result<Postgres, OpenError> {
+    Postgres::open(options, Setup::new(Router::default()), || {})
+}
+
+#[test]
+fn many_may_make_the_tables_at_once() {
+    let Some(schema) = Schema::new() else { return };
+    thread::scope(|scope| {
+        let opened: Vec<_> = (0..8).map(|_| scope.spawn(|| open(options(&schema)).map(drop))).collect();
+        for opened in opened {
+            opened.join().unwrap().unwrap();
+        }
+    });
+    Desk::at(&schema).post([task(1)]);
+    assert_eq!(Desk::at(&schema).counts().ready, 1);
+}
+
+#[test]
+fn tables_of_a_later_version_are_refused() {
+    let Some(schema) = Schema::new() else { return };
+    open(options(&schema)).unwrap();
+    schema.direct.batch(&format!("UPDATE {}.version SET version = 9", schema.name));
+    let error = open(options(&schema)).unwrap_err();
+    assert!(matches!(error, OpenError::Newer { found: 9, .. }));
+    assert!(error.to_string().contains("later Taskyard"), "{error}");
+    schema.direct.batch(&format!("UPDATE {}.version SET version = 1", schema.name));
+    open(options(&schema)).unwrap();
+}
+
+#[track_caller]
+fn refused(address: &str, word: &str) {
+    let options = Options::new(address.parse::<Address>().unwrap());
+    let error = open(options).unwrap_err().to_string();
+    assert!(error.contains(word), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_a_server_is_said() {
+    let Some(server) = url() else { return };
+    refused("postgres://nobody@127.0.0.1:1/nothing", "refused");
+    refused(&format!("{server}_that_is_not_there"), "does not exist");
+}
+
+#[test]
+fn a_server_without_tls_is_refused_where_that_is_required() {
+    let Some(schema) = Schema::new() else { return };
+    let with = |mode: &str| format!("{}?sslmode={mode}", schema.url);
+    if schema.direct.rows("SELECT current_setting('ssl')", &[])[0].get::<_, &str>(0) == "on" {
+        return;
+    }
+    for mode in ["require", "verify-full"] {
+        refused(&with(mode), "TLS");
+    }
+    for mode in ["prefer", "disable"] {
+        open(Options { address: with(mode).parse().unwrap(), ..options(&schema) }).unwrap();
+    }
+}
+
+/// The server's certificate is for `localhost`, of an authority of its own.
+#[test]
+fn certificates_are_checked_as_far_as_is_said() {
+    let Some(server) = PrivateServer::start("tls", &["tls"]) else { return };
+    let schema = Schema::at(&server.url);
+    let by_number = server.url.clone();
+    let by_name = by_number.replace("127.0.0.1", "localhost");
+    let open = |address: &str, mode: &str| {
+        let address = format!("{address}?sslmode={mode}").parse().unwrap();
+        open(Options { address, ..options(&schema) }).map(drop).map_err(|error| error.to_string())
+    };
+    let [ours, others] = ["authority", "other"].map(|name| server.file(&format!("tls/{name}.pem")));
+    open(&by_number, "require").unwrap();
+    open(&by_name, &format!("verify-full&sslrootcert={ours}")).unwrap();
+    open(&by_number, &format!("verify-ca&sslrootcert={ours}")).unwrap();
+    for (address, mode) in [
+        (&by_number, format!("verify-full&sslrootcert={ours}")),
+        (&by_name, format!("verify-full&sslrootcert={others}")),
+        (&by_name, format!("verify-ca&sslrootcert={others}")),
+        (&by_name, format!("require&sslrootcert={others}")),
+    ] {
+        let error = open(address, &mode).unwrap_err();
+        assert!(error.contains("certificate"), "{mode}: {error}");
+    }
+}
