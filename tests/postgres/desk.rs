@@ -21,7 +21,7 @@ use crate::task::{New, id};
 
 /// Takes everything.
 pub(crate) const POOL: PoolId = PoolId(0);
-const LEASE: Duration = Duration::from_secs(60);
+const LEASE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Desk {
     pub(crate) store: Postgres,
@@ -111,7 +111,7 @@ impl Desk {
         loop {
             match self.again() {
                 Ok(answer) => return answer,
-                Err(why) => assert!(begun.elapsed() < Duration::from_secs(60), "still {why}"),
+                Err(why) => assert!(begun.elapsed() < Duration::from_mins(1), "still {why}"),
             }
             // The store itself waits between attempts to connect; this only spares the processor.
             std::thread::yield_now();

@@ -11,7 +11,7 @@ use crate::server::Schema;
 use crate::task::task;
 
 /// Far longer than a hint takes, and shorter than for ever.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// A dispatcher that hears hints; it listens already.
 fn listening(schema: &Schema) -> (Desk, Receiver<()>) {

@@ -60,7 +60,7 @@ fn dispatchers_hear_of_it_when_it_is_committed() {
     let Some(schema) = Schema::new() else { return };
     let (hint, hints) = channel();
     let mut desk = Desk::opened(options(&schema), move || drop(hint.send(())));
-    let long = Duration::from_secs(60);
+    let long = Duration::from_mins(1);
     hints.recv_timeout(long).expect("it listens");
     submit(&schema, &[text(1, "")], true);
     hints.recv_timeout(long).expect("a hint");
