@@ -150,7 +150,8 @@ impl Rig {
     }
 
     async fn quiet(&self) {
-        self.in_flight.quiet().await;
+        let quiet = tokio::time::timeout(Duration::from_secs(10), self.in_flight.quiet()).await;
+        quiet.expect("something is in flight for ever");
     }
 
     async fn advance(&self, span: Duration) {
