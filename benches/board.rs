@@ -36,6 +36,8 @@ fn main() {
         run("parked by 1000, due one after the other", tasks, Bench::park_near);
         run("due at once: promoted, claimed, settled", tasks / 5, Bench::burst);
         run("parked by 1000, 300 bytes, due within a year", tasks, Bench::park_far);
+        run("one by one, on an empty board", tasks / 50, Bench::one_by_one);
+        run("one by one, beside 200 000 that cannot be taken", tasks / 50, Bench::one_by_one_beside_many);
     }
 }
 
@@ -115,6 +117,27 @@ impl Bench {
         }
     }
 
+    fn one_by_one(&mut self, tasks: usize) {
+        for _ in 0..tasks {
+            let rows = vec![row(100, Duration::ZERO)];
+            let claim = Request::Claim { pool: POOL, ready: 1, unjudged: 0 };
+            let [_, claimed] = self.ask([Request::Post { rows, room: Room::default() }, claim]);
+            self.ask([Request::Settle(settlements(claims(claimed)))]);
+        }
+    }
+
+    /// Half of them wait behind two of their key that run, half of them nobody here knows.
+    fn one_by_one_beside_many(&mut self, tasks: usize) {
+        let twin = r#"{"task":"app.bench.echo","on_duplicate":"serial","key":"k"}"#;
+        for text in [twin, r#"{"task":"app.unknown"}"#] {
+            let rows = (0..100_000).map(|_| typed(text, DueAt::Now)).collect();
+            self.ask([Request::Post { rows, room: Room::default() }]);
+        }
+        self.ask([Request::Claim { pool: POOL, ready: 2, unjudged: 0 }]);
+        (self.spent, self.computed) = (Duration::ZERO, Duration::ZERO);
+        self.one_by_one(tasks);
+    }
+
     fn burst(&mut self, tasks: usize) {
         self.park(tasks, 100, |_| Duration::from_secs(1));
         self.now.wall = START + Duration::from_secs(2);
@@ -154,8 +177,11 @@ fn remove(path: &Path) {
 fn row(bytes: usize, delay: Duration) -> NewRow {
     let head = r#"{"task":"app.bench.echo","args":[""#;
     let body = format!("{head}{:x>1$}\"]}}", "", bytes - head.len() - 3);
-    let task = wire::parse_task(&body, taskyard::fresh_id(), &|_| TaskDefaults::default()).expect("valid");
-    let due = if delay.is_zero() { DueAt::Now } else { DueAt::Wall(START + delay) };
+    typed(&body, if delay.is_zero() { DueAt::Now } else { DueAt::Wall(START + delay) })
+}
+
+fn typed(body: &str, due: DueAt) -> NewRow {
+    let task = wire::parse_task(body, taskyard::fresh_id(), &|_| TaskDefaults::default()).expect("valid");
     NewRow { task: Arc::new(task), due, expires: None, exempt: false, batch: None }
 }
 

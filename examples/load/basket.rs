@@ -22,7 +22,7 @@ const LEAD: Duration = Duration::from_secs(4);
 pub(crate) struct Drained {
     pub(crate) tasks: usize,
     pub(crate) posted_per_second: f64,
-    pub(crate) drained_per_second: f64,
+    pub(crate) ended_per_second: f64,
     pub(crate) early: usize,
     pub(crate) late: Spans,
     /// What the memory of this process grew by while they drained.
@@ -67,11 +67,11 @@ pub(crate) async fn burst(yard: &Yard, cli: &Cli, tasks: usize) -> anyhow::Resul
             break;
         }
     }
-    let drained_per_second = tasks as f64 / started.elapsed().as_secs_f64();
+    let ended_per_second = tasks as f64 / started.elapsed().as_secs_f64();
     Ok(Drained {
         tasks,
         posted_per_second,
-        drained_per_second,
+        ended_per_second,
         grown_bytes: peak - before,
         urgent_micros,
         ..Drained::default()

@@ -55,7 +55,7 @@ impl Report {
         let mut report = Self::of(cli, "basket");
         report.say("tasks", drained.tasks);
         report.say("posted_per_second", drained.posted_per_second.round() as u64);
-        report.say("drained_per_second", drained.drained_per_second.round() as u64);
+        report.say("drained_per_second", drained.ended_per_second.round() as u64);
         report.say("early", drained.early);
         report.say("late_us", quantiles(&drained.late));
         report.say("grown_kib", drained.grown_bytes >> 10);

@@ -47,10 +47,10 @@ fn a_full_disk_is_said_to_be_full_and_all_goes_on_when_there_is_room() {
 #[test]
 #[ignore = "a child of `a_full_disk_is_said_to_be_full_and_all_goes_on_when_there_is_room`"]
 fn fills_up() {
-    let Some(disk) = mounted() else { return };
-    let filler = disk.join("filler");
+    let Some(folder) = mounted() else { return };
+    let filler = folder.join("filler");
     fs::write(&filler, vec![0; 1 << 20]).unwrap();
-    let mut desk = Desk::open(&disk.join("board.db"));
+    let mut desk = Desk::open(&folder.join("board.db"));
     let (accepted, refused) = fill(&mut desk);
     assert!(matches!(&refused, StoreError::Unwritable(why) if why.contains("full")), "{refused}");
     let [(first, _), (second, _)] =

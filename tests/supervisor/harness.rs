@@ -229,7 +229,9 @@ impl Server {
         let below = self.descendants();
         self.signal(Signal::KILL);
         self.end();
-        below.into_iter().for_each(|pid| gone_within(pid, PATIENCE));
+        for pid in below {
+            gone_within(pid, PATIENCE);
+        }
     }
 }
 
@@ -250,7 +252,9 @@ pub(crate) fn kill(mut supervisor: Child) {
     let below = descendants(pid);
     kill_process(pid, Signal::KILL).expect("it runs");
     supervisor.wait().expect("it is a child");
-    below.into_iter().for_each(|pid| gone_within(pid, PATIENCE));
+    for pid in below {
+        gone_within(pid, PATIENCE);
+    }
 }
 
 impl Drop for Server {

@@ -53,7 +53,7 @@ fn twenty_lines(scratch: &Scratch) -> String {
     let line = |number: u32| {
         let wait = if number == 10 { format!("read line < {gate}; ") } else { String::new() };
         let mut task = shell(&format!("{wait}echo {number} >> {log}"));
-        if number % 3 == 0 {
+        if number.is_multiple_of(3) {
             task["uuid"] = format!("01970000-0000-7000-8000-0000000000{number:02}").into();
         }
         format!("{task}\n")

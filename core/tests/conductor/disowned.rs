@@ -2,7 +2,7 @@
 
 use taskyard_core::conductor::{CancelAnswer, Event, RescheduleResult};
 use taskyard_core::dispatch::{Cancel, End, Outcome, Reason, Return};
-use taskyard_core::store::{Answer, Claimed, Settle, Status, StoreError};
+use taskyard_core::store::{Answer, Claimed, Settle, Settled, Status, StoreError};
 use taskyard_core::task::DueAt;
 
 use crate::shared::{settings, yard};
@@ -57,6 +57,38 @@ fn what_was_not_recorded_in_time_is_dropped_and_counted_as_stale() {
     assert_eq!(yard.claim_all(other), [], "this yard was quicker");
     assert_eq!(yard.live(), [1, 2]);
     assert!(yard.dispatches.values().all(|dispatch| dispatch.epoch() == 2 && dispatch.live.suspect));
+}
+
+#[test]
+fn what_was_not_recorded_holds_nothing_up_under_the_next_registration() {
+    const MANY: usize = 10_001;
+    let mut yard = yard(MANY);
+    yard.submit_many((1..=MANY as u64).map(task));
+    yard.board_is_up = false;
+    yard.end_first(MANY, &success());
+    yard.asks.clear();
+    yard.lose_lease();
+    yard.board_is_up = true;
+    yard.register();
+    assert_eq!(yard.conductor.live(), 1_000, "what the other gave back by then");
+}
+
+/// Another pass was quicker to be recorded, or this one's record was not heard of.
+#[test]
+fn whoever_waited_for_what_is_refused_as_stale_learns_the_result_that_stands() {
+    let mut yard = yard(1);
+    yard.submit([task(1)]);
+    yard.board_is_up = false;
+    yard.end(1, success());
+    let ask = yard.asks[0].clone();
+    assert!(yard.execute_one().is_some());
+    yard.asks.push_back(ask);
+    let stale = Settled { id: crate::yard::id(1), epoch: 1, accepted: false };
+    yard.script(Ok(Answer::Settled(vec![stale])), Status::default());
+    assert_eq!((yard.conductor.stale_writes(), yard.conductor.live()), (1, 0));
+    assert!(yard.outcomes().is_empty());
+    while yard.answer_one() {}
+    assert_eq!(yard.outcomes(), [(1, Outcome::Succeeded("null".into()))]);
 }
 
 #[test]

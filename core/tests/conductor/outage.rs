@@ -200,6 +200,31 @@ fn held_and_listed(yard: &mut Yard) -> Settle {
     settles.expect("it is given back")
 }
 
+/// It would have run here while the board has it free for others.
+#[test]
+fn what_is_on_its_way_back_does_not_begin_when_it_is_submitted_again() {
+    let mut yard = with_a_stray(&unknown());
+    yard.tell(Event::StoreUp);
+    yard.pass(0);
+    for asked in ["held", "list"] {
+        yard.asks.retain(|ask| matches!(*ask.request, Request::Held | Request::List { .. }));
+        assert_eq!(yard.asked(), [asked]);
+        yard.answer_one();
+    }
+    let settle = yard.asks.iter().position(|ask| matches!(*ask.request, Request::Settle(_))).unwrap();
+    let settle = yard.asks.remove(settle).unwrap();
+    yard.submit_as([task(1)], false);
+    while yard.answer_one() {}
+    assert!(matches!(yard.answer(1), Answer::Submitted(results) if results[0].is_ok()));
+    assert!(yard.live().is_empty());
+    yard.asks.push_back(settle);
+    while yard.answer_one() {}
+    assert_eq!(yard.dispatches[&1].epoch(), 2);
+    yard.board_is_up = true;
+    yard.end(1, success());
+    assert_eq!(yard.outcomes().len(), 1);
+}
+
 /// The answer is only late, or the claim is about to be repeated.
 #[test]
 fn what_an_answer_on_its_way_brings_is_not_given_back() {
