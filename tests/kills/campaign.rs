@@ -72,7 +72,7 @@ impl<'a> Campaign<'a> {
 
     /// Strikes until it was enough or all is done, lets the team finish, and judges. How many strikes there were.
     pub(crate) fn fight(mut self, two: bool) -> usize {
-        let file = self.site.scratch.file("tasks.jsonl", self.plan.lines());
+        let file = self.site.scratch.file("tasks.jsonl", &self.plan.text());
         let mut team = Team::start(self.site, &file, two);
         let mut struck = 0;
         while struck < self.kills {

@@ -26,8 +26,8 @@ fn a_task_that_kills_its_dispatcher_is_trashed_and_those_beside_it_are_not() {
         other["uuid"] = id(number).to_string().into();
         other
     });
-    let lines: String = others.chain([murderer]).map(|line| format!("{line}\n")).collect();
-    let file = site.scratch.file("tasks.jsonl", &lines);
+    let lines: Vec<_> = others.chain([murderer]).map(|line| line.to_string()).collect();
+    let file = site.scratch.file("tasks.jsonl", &lines.join("\n"));
 
     let mut killed = 0;
     let run = loop {

@@ -31,16 +31,16 @@ pub(crate) struct Plan {
     pub(crate) followers: usize,
     /// Those that bring an id. The others are [`Fate::PLAIN`], and get their ids from the file.
     fates: BTreeMap<TaskId, Fate>,
-    lines: String,
+    lines: Vec<String>,
 }
 
 impl Plan {
     /// So many tasks, each of which takes so long.
     pub(crate) fn draw(site: &Site, dice: &mut Dice, tasks: usize, seconds: f64) -> Self {
-        let mut plan = Self { tasks, followers: 0, fates: BTreeMap::new(), lines: String::new() };
+        let mut plan = Self { tasks, followers: 0, fates: BTreeMap::new(), lines: Vec::new() };
         for number in 0..tasks {
             let line = plan.line(site, dice, number, seconds);
-            plan.lines.push_str(&format!("{line}\n"));
+            plan.lines.push(line.to_string());
         }
         plan
     }
@@ -76,8 +76,9 @@ impl Plan {
         line
     }
 
-    pub(crate) fn lines(&self) -> &str {
-        &self.lines
+    /// What the file says.
+    pub(crate) fn text(&self) -> String {
+        self.lines.join("\n")
     }
 
     pub(crate) fn fate(&self, id: TaskId) -> Fate {

@@ -5,7 +5,7 @@ use crate::site::Site;
 
 /// B22, D5
 #[test]
-fn a_supervisor_that_is_killed_at_random_loses_nothing_and_records_what_ran() {
+fn supervisors_that_are_killed_at_random_lose_nothing_and_record_what_ran() {
     let scale = Scale { kills: 20, tasks: 400, seconds: 0.01 }.or_more();
     assert_eq!(Campaign::draw(&Site::on_disk(), &scale).fight(false), scale.kills, "it was done too early");
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Over the facade, with real processes and real time where they matter.
 const BLACK_BOX: &str =
     "P1 P2 P3 P4 P5 P6 P7 P8 P9 P10 P11 P12 P13 P15 P16 P17 P18 P19 P20 P21 P22 P23 P24 P25 P26 P27 P28 P29
-    B1 B3 B4 B5 B11 B12 B13 B17 B21 D1 D2 D3 D6 R2 R3 R5 R6 R8 R9 R13 R18";
+    B1 B3 B4 B5 B6 B8 B9 B10 B11 B12 B13 B14 B17 B21 B22 D1 D2 D3 D5 D6 R2 R3 R5 R6 R8 R9 R13 R18";
 
 /// Decisions about text and routes, which a machine or a reader takes alone.
 const ANYWHERE: &str = "R10 R15 R16";
@@ -41,7 +41,7 @@ fn named(text: &str) -> BTreeSet<String> {
             is_test |= line.contains("test]") || line.contains("test(");
         } else {
             let words = docs.split(|letter: char| !letter.is_alphanumeric()).filter(|word| is_scenario(word));
-            if is_test {
+            if is_test || is_of_a_suite(line) {
                 named.extend(words.map(String::from));
             }
             docs.clear();
@@ -49,6 +49,11 @@ fn named(text: &str) -> BTreeSet<String> {
         }
     }
     named
+}
+
+/// A behaviour of which `tests/pool_kinds` makes a test for each kind of pool.
+fn is_of_a_suite(line: &str) -> bool {
+    line.starts_with("pub(crate) async fn") && line.contains("(kind: Kind)")
 }
 
 /// The scenarios named below these directories of the repository.
