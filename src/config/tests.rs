@@ -39,6 +39,7 @@ fn a_bare_pool_gets_every_default() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a whole configuration, and what each of its keys means")]
 fn what_is_said_is_what_is_meant() {
     let settings = settings(
         r#"

@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_mins(1);
 /// A dispatcher that hears hints; it listens already.
 fn listening(schema: &Schema) -> (Desk, Receiver<()>) {
     let (hint, hints) = channel();
-    let desk = Desk::opened(options(schema), move || drop(hint.send(())));
+    let desk = Desk::opened(options(schema), move || _ = hint.send(()));
     // Whoever begins to listen looks once.
     hints.recv_timeout(LONG).expect("it listens");
     (desk, hints)

@@ -103,7 +103,7 @@ enum Fate {
 }
 
 fn pass(mut from: &TcpStream, mut to: &TcpStream, fate: impl Fn(&[u8]) -> Fate) {
-    let mut bytes = [0; 1 << 16];
+    let mut bytes = vec![0; 1 << 16];
     while let Ok(read) = from.read(&mut bytes)
         && read > 0
     {

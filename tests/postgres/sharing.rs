@@ -127,10 +127,10 @@ fn a_task_that_is_cancelled_while_another_claims_it_is_one_or_the_other() {
         }
         (rows, cancel.join().unwrap())
     });
-    let claimed: BTreeSet<_> = rows.iter().map(|row| row.task.id).collect();
-    assert!(claimed.is_disjoint(&gone));
-    assert_eq!(claimed.len() + gone.len(), TASKS as usize);
-    assert!(told.is_subset(&claimed), "told are those that have it");
+    let taken: BTreeSet<_> = rows.iter().map(|row| row.task.id).collect();
+    assert!(taken.is_disjoint(&gone));
+    assert_eq!(taken.len() + gone.len(), TASKS as usize);
+    assert!(told.is_subset(&taken), "told are those that have it");
     match claimer.ask(Request::Renew) {
         Answer::Renewed(renewal) => {
             assert_eq!(renewal.marked.into_iter().collect::<BTreeSet<_>>(), told);

@@ -59,7 +59,7 @@ fn a_task_is_there_exactly_if_the_transaction_is_committed() {
 fn dispatchers_hear_of_it_when_it_is_committed() {
     let Some(schema) = Schema::new() else { return };
     let (hint, hints) = channel();
-    let mut desk = Desk::opened(options(&schema), move || drop(hint.send(())));
+    let mut desk = Desk::opened(options(&schema), move || _ = hint.send(()));
     let long = Duration::from_mins(1);
     hints.recv_timeout(long).expect("it listens");
     submit(&schema, &[text(1, "")], true);
