@@ -101,7 +101,9 @@ impl Two {
     async fn pass(&self, seconds: u32, nodes: &[&Node]) {
         for _ in 0..seconds {
             self.leases.advance(Duration::from_secs(1));
-            nodes.iter().for_each(|node| node.clock.advance(Duration::from_secs(1)));
+            for node in nodes {
+                node.clock.advance(Duration::from_secs(1));
+            }
             self.quiet().await;
         }
     }
@@ -242,7 +244,9 @@ async fn what_falls_due_at_once_is_done_although_one_yard_dies_half_way() {
     let pass = async |nodes: &[&Node], seconds: u32| {
         for _ in 0..seconds {
             leases.advance(Duration::from_secs(1));
-            nodes.iter().for_each(|node| node.clock.advance(Duration::from_secs(1)));
+            for node in nodes {
+                node.clock.advance(Duration::from_secs(1));
+            }
             soon(in_flight.quiet()).await;
         }
     };

@@ -35,6 +35,8 @@ pub(crate) struct Around<'a> {
     /// Only looked at.
     pub(crate) board: &'a mut Board,
     pub(crate) checks: &'a mut Checks,
+    /// Whether a machine's invariants are checked after this turn.
+    pub(crate) careful: bool,
     /// Whether there are tasks that take their dispatcher with them.
     pub(crate) poison: bool,
 }

@@ -25,7 +25,7 @@ pub(crate) struct World {
     pub(crate) shape: Shape,
     pub(crate) faults: bool,
     pub(crate) trace: bool,
-    /// Whether one seed is looked at: then the board is checked after each request, else now and then.
+    /// Whether one seed is looked at: then invariants are checked after each step, else now and then.
     pub(crate) careful: bool,
     /// By their lives.
     pub(crate) nodes: BTreeMap<u64, Node>,
@@ -90,7 +90,8 @@ impl World {
         let now = node.now(self.now);
         let (rng, board, checks) = (&mut self.rng, &mut self.board, &mut self.checks);
         let poison = self.faults && self.shape.poison;
-        Some(step(node, &mut Around { now, rng, board, checks, poison }))
+        let careful = self.careful || self.steps.is_multiple_of(4);
+        Some(step(node, &mut Around { now, rng, board, checks, careful, poison }))
     }
 
     pub(crate) fn run(mut self) -> Tally {
