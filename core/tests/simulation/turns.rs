@@ -6,7 +6,7 @@ use taskyard_core::conductor::{self, Answer};
 use taskyard_core::id::{PoolId, WorkerId};
 use taskyard_core::time::Instant64;
 use taskyard_core::wiring::Mail;
-use taskyard_core::{Machine, Now, Stage, delayer, lease, pool};
+use taskyard_core::{Machine, Stage, delayer, lease, pool};
 
 use crate::board as line;
 use crate::mail::Role;
@@ -100,7 +100,6 @@ impl Node {
     }
 
     pub(crate) fn wake(&mut self, around: &mut Around<'_>, role: Role) {
-        let now = around.now;
         match role {
             Role::Conductor => {
                 let effects = wake(&mut self.conductor, around);
