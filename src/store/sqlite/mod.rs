@@ -2,7 +2,7 @@
 //!
 //! Several processes may share the file; each reads anew what another changed, under the write lock. A board that only this
 //! process uses is read at the start and never again, but for the rows that are asked for. The file is opened and migrated
-//! in [`open`], its tables stand in [`schema`]; what the answers are is decided in [`turn`] and below.
+//! in `open`, its tables stand in `schema`; what the answers are is decided in `turn` and below.
 
 mod attempts;
 mod batches;
