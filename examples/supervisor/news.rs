@@ -61,12 +61,11 @@ fn compare(before: &StoreStatus, now: &StoreStatus) {
         (Some(_), None) => tracing::info!("the store answers again"),
         _ => {}
     }
-    if now.owner.is_some() && before.owner.is_some() && before.owner != now.owner {
-        tracing::warn!("another dispatcher took over what this one had, as if it were dead");
-    }
     let refused = now.stale_writes - before.stale_writes;
     if refused > 0 {
-        tracing::warn!("{refused} writes were refused: they came after another dispatcher took over");
+        tracing::warn!("{refused} writes were refused: another dispatcher took over what this one had");
+    } else if now.owner.is_some() && before.owner.is_some() && before.owner != now.owner {
+        tracing::warn!("the lease was lost, and with it what this dispatcher had: it goes on as a new owner");
     }
 }
 

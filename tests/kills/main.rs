@@ -1,5 +1,6 @@
 //! Real supervisors on one board, killed with SIGKILL at random moments and held up with SIGSTOP: what was accepted is not
 //! lost, what ran is what is recorded, and who comes too late is refused.
+#![cfg(all(feature = "sqlite", feature = "testing"))]
 
 mod board;
 mod campaign;
@@ -12,6 +13,10 @@ mod journal;
 mod owners;
 mod plan;
 mod random;
+#[cfg(feature = "postgres")]
+#[path = "../postgres/server.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod server;
 mod site;
 mod team;
 mod verdict;

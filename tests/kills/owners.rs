@@ -42,13 +42,6 @@ fn ends(server: &Server, id: TaskId) {
     server.ask_until(&show(id), |reply| reply["ok"]["state"] == "ended");
 }
 
-/// Waits until it has said so, in whatever order.
-fn said(server: &mut Server, words: &str) {
-    if !server.log().contains(words) {
-        server.line(words);
-    }
-}
-
 /// Its second pass is the one that counts, and the first is known to be lost.
 fn check_second_pass(journal: &mut Journal, view: &TaskView) {
     let passes = journal.passes();
@@ -105,8 +98,7 @@ fn a_dispatcher_that_is_held_up_past_its_lease_is_refused_and_goes_on_anew() {
     ends(&other, ended);
 
     late.signal(Signal::CONT);
-    said(&mut late, "writes were refused");
-    said(&mut late, "another dispatcher took over what this one had");
+    late.line("writes were refused: another dispatcher took over what this one had");
     gone_within(Pid::from_raw(before[1].pid).expect("a process"), Duration::from_mins(1));
     let store = status(&late)["store"].clone();
     assert!(store["stale_writes"].as_u64() >= Some(1) && store["owner"] != registered, "{store}");

@@ -18,12 +18,10 @@ fn two_supervisors_that_are_killed_and_held_up_at_random_lose_nothing_and_record
 }
 
 /// B5, B22, D6
+#[cfg(feature = "postgres")]
 #[test]
 fn two_supervisors_on_one_server_lose_nothing_either() {
-    let Ok(url) = std::env::var("TASKYARD_TEST_POSTGRES") else {
-        println!("not run: TASKYARD_TEST_POSTGRES names no server; scripts/test starts one");
-        return;
-    };
+    let Some(schema) = crate::server::Schema::new() else { return };
     let scale = Scale { kills: 8, tasks: 800, seconds: 0.03 }.or_more();
-    assert!(Campaign::draw(&Site::on_postgres(url), &scale).fight(true) >= 5, "it was done too early");
+    assert!(Campaign::draw(&Site::on_postgres(schema), &scale).fight(true) >= 5, "it was done too early");
 }

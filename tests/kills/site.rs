@@ -14,6 +14,8 @@ use taskyard::store::StoreUrl;
 
 use crate::harness::{Run, Scratch, Server, supervisor};
 use crate::journal::Journal;
+#[cfg(feature = "postgres")]
+use crate::server::Schema;
 
 /// The shortest lease that a configuration may say.
 pub(crate) const LEASE: Duration = Duration::from_secs(2);
@@ -21,10 +23,11 @@ pub(crate) const LEASE: Duration = Duration::from_secs(2);
 pub(crate) struct Site {
     pub(crate) scratch: Scratch,
     url: String,
-    /// In which schema of a Postgres database.
-    schema: Option<String>,
     config: String,
     runs: AtomicU32,
+    /// Of a Postgres database, where the board is there.
+    #[cfg(feature = "postgres")]
+    schema: Option<Schema>,
 }
 
 impl Site {
@@ -32,33 +35,42 @@ impl Site {
     pub(crate) fn on_disk() -> Self {
         let scratch = Scratch::new();
         let url = format!("sqlite:{}", scratch.path("board.db"));
-        Self::on(scratch, url, None)
+        Self::on(scratch, url, "")
     }
 
-    /// With a board on this server, in a schema of its own.
-    pub(crate) fn on_postgres(url: String) -> Self {
-        let schema = format!("kills_{:032x}", taskyard::fresh_id().0);
-        Self::on(Scratch::new(), url, Some(schema))
+    /// With a board in a schema of its own on a server.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn on_postgres(schema: Schema) -> Self {
+        let site = Self::on(Scratch::new(), schema.url.clone(), &format!("schema = '{}'\n", schema.name));
+        Self { schema: Some(schema), ..site }
     }
 
-    fn on(scratch: Scratch, url: String, schema: Option<String>) -> Self {
-        let more = schema.as_ref().map(|schema| format!("schema = '{schema}'\n")).unwrap_or_default();
+    fn on(scratch: Scratch, url: String, more: &str) -> Self {
         let config = format!(
             "[store]\nlease = '{lease}s'\n{more}\
              [pools.work]\npatterns = ['work.#']\nmin = 1\nmax = 4\ngrace = '200ms'\nkill_after = '200ms'\n",
             lease = LEASE.as_secs()
         );
         let config = scratch.file("supervisor.toml", &config);
-        Self { scratch, url, schema, config, runs: AtomicU32::new(0) }
+        let runs = AtomicU32::new(0);
+        Self {
+            scratch,
+            url,
+            config,
+            runs,
+            #[cfg(feature = "postgres")]
+            schema: None,
+        }
     }
 
     /// The board, for the test itself.
     pub(crate) fn store(&self) -> StoreChoice {
         let store: StoreChoice = self.url.parse::<StoreUrl>().expect("a store").into();
-        match &self.schema {
-            Some(schema) => store.schema(schema),
-            None => store,
+        #[cfg(feature = "postgres")]
+        if let Some(schema) = &self.schema {
+            return store.schema(&*schema.name);
         }
+        store
     }
 
     /// What the tasks wrote down.

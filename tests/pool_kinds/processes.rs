@@ -66,7 +66,8 @@ async fn a_task_beside_one_that_is_killed_runs_again_and_has_no_attempt_more() {
     let guest = gate.next().await;
     let deaf = yard.submit(Deaf::at(&gate)).timeout(HOUR).retry(attempts(1));
     let mut deaf = soon(deaf).await.expect("taken");
-    assert_eq!(gate.next().await.pid, guest.pid);
+    let blocker = gate.next().await;
+    assert_eq!(blocker.pid, guest.pid);
     is_running(&yard, deaf.id()).await;
 
     let mut news = yard.observe();
