@@ -41,8 +41,16 @@ pub enum BadAddress {
     #[error("{0}")]
     Roots(#[from] BadRoots),
     /// Something else in it.
-    #[error("the URL of the Postgres server is not understood: {0}")]
-    Url(#[source] tokio_postgres::Error),
+    #[error("the URL of the Postgres server is not understood: {}", with_cause(.0))]
+    Url(tokio_postgres::Error),
+}
+
+/// The library says what is wrong only in the cause.
+fn with_cause(error: &tokio_postgres::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
 }
 
 impl FromStr for Address {

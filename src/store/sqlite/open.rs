@@ -209,10 +209,13 @@ mod tests {
     #[test]
     fn each_durability_is_what_sqlite_calls_so() {
         for (durability, synchronous) in [(Durability::Full, 2), (Durability::Normal, 1)] {
-            let db = Connection::open_in_memory().unwrap();
+            let file =
+                std::env::temp_dir().join(format!("taskyard-{durability:?}-{}.db", std::process::id()));
+            let db = Connection::open(&file).unwrap();
             set_up(&db, durability).unwrap();
             assert_eq!(pragma(&db, "synchronous"), synchronous);
             assert_eq!(pragma(&db, "cache_size"), -16 * 1024, "its memory has a bound");
+            std::fs::remove_file(file).unwrap();
         }
     }
 }
