@@ -78,7 +78,7 @@ pub fn open<E: Send + 'static>(
     Ok(told.recv().map_err(panicked)?.map(|()| (opened, Closing(thread))))
 }
 
-/// See the [module](self).
+/// See the module.
 pub struct Gateway {
     notes: Sender<Note>,
     /// Held, not read: its drop is the news.

@@ -12,9 +12,9 @@ use crate::task::{Due, Task};
 /// What the Conductor can be told.
 #[derive(Debug)]
 pub enum Event {
-    /// From a producer: tasks to take in. Answer: [`Answer::Submitted`].
+    /// From a producer: tasks to take in. Answer: [`Answer::Submitted`](super::Answer::Submitted).
     Submit(Submission),
-    /// From the edge: tell me how this task ends. Answer: [`Answer::Outcome`].
+    /// From the edge: tell me how this task ends. Answer: [`Answer::Outcome`](super::Answer::Outcome).
     Watch {
         /// Which task.
         id: TaskId,
@@ -28,14 +28,14 @@ pub enum Event {
         /// Who.
         reply: Token,
     },
-    /// From the edge: cancel all that the filter picks. Answer: [`Answer::Cancelled`].
+    /// From the edge: cancel all that the filter picks. Answer: [`Answer::Cancelled`](super::Answer::Cancelled).
     Cancel {
         /// Which. Boxed, as what is seldom said shall not make every event larger.
         filter: Box<Filter>,
         /// For whom.
         reply: Token,
     },
-    /// From the edge: start it at another time. Answer: [`Answer::Rescheduled`].
+    /// From the edge: start it at another time. Answer: [`Answer::Rescheduled`](super::Answer::Rescheduled).
     Reschedule {
         /// Which task.
         id: TaskId,
@@ -45,31 +45,31 @@ pub enum Event {
         reply: Token,
     },
     /// From the edge: a question that the board alone answers (get, list, count, owners, the trash, schedules, batches).
-    /// Answer: [`Answer::Board`].
+    /// Answer: [`Answer::Board`](super::Answer::Board).
     Query {
         /// The question. Boxed, as what is seldom said shall not make every event larger.
         request: Box<Request>,
         /// For whom.
         reply: Token,
     },
-    /// From the edge: how many tasks ended in which way. Answer: [`Answer::Totals`].
+    /// From the edge: how many tasks ended in which way. Answer: [`Answer::Totals`](super::Answer::Totals).
     Sum {
         /// For whom.
         reply: Token,
     },
-    /// From the edge: how a pool is. Answer: [`Answer::Pool`].
+    /// From the edge: how a pool is. Answer: [`Answer::Pool`](super::Answer::Pool).
     Look {
         /// The pool.
         pool: PoolId,
         /// For whom.
         reply: Token,
     },
-    /// From the edge: takes nothing new, finishes or gives back what is in the yard. Answer: [`Answer::Drained`].
+    /// From the edge: takes nothing new, finishes or gives back what is in the yard. Answer: [`Answer::Drained`](super::Answer::Drained).
     Drain {
         /// For whom.
         reply: Token,
     },
-    /// From the edge: the same; what runs has so long at most. Answer: [`Answer::Drained`].
+    /// From the edge: the same; what runs has so long at most. Answer: [`Answer::Drained`](super::Answer::Drained).
     Stop {
         /// How long.
         grace: Duration,
@@ -108,7 +108,7 @@ pub enum Event {
     Disowned,
     /// From the Lease: somebody wants these tasks, which this owner has, cancelled.
     Marked(Vec<TaskId>),
-    /// From the Lease: the registration is given up, after [`Effect::Release`].
+    /// From the Lease: the registration is given up, after [`Effect::Release`](super::Effect::Release).
     Released,
     /// From a Pool: it holds a slot for a dispatch whose last delivery ended unreported, and asks whether it may start.
     MayStart {

@@ -34,7 +34,7 @@ pub struct Settings {
     pub history_max: usize,
     /// How long a shared board keeps the values of what ended.
     pub result_ttl: Duration,
-    /// Whether anybody observes, so that [`Effect::Happened`] is worth sending.
+    /// Whether anybody observes, so that [`Effect::Happened`](super::Effect::Happened) is worth sending.
     pub observed: bool,
 }
 
