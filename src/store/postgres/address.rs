@@ -16,12 +16,18 @@ const CONNECT: Duration = Duration::from_secs(3);
 /// How long what was sent may stay unacknowledged by the other end's kernel before the connection is given up.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(5);
 
+/// What the library takes if the URL says nothing.
+const USUAL_KEEPALIVE: Duration = Duration::from_hours(2);
+/// So long a connection that listens hears nothing before its other end is asked whether it is still there.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
 /// A server and database, as `postgres://user:password@host:port/database?sslmode=…` names them.
 ///
 /// `sslmode` means what it means to Postgres' own clients: `disable`; `prefer` (the default: TLS if the server has it);
 /// `require` (TLS or nothing, but any certificate will do, unless `sslrootcert` is given); `verify-ca` (a certificate of a
 /// trusted authority); `verify-full` (which names the host, too). Trusted are the authorities of the file `sslrootcert`,
-/// or else those that the system trusts. All other parameters are those of `tokio-postgres`.
+/// or else those that the system trusts. All other parameters are those of `tokio-postgres`. A pooler in between must give
+/// each connection a session of its own.
 #[derive(Clone)]
 pub struct Address {
     pub(super) config: Config,
@@ -69,6 +75,9 @@ impl FromStr for Address {
         }
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(UNACKNOWLEDGED);
+        }
+        if config.get_keepalives_idle() == USUAL_KEEPALIVE {
+            config.keepalives_idle(KEEPALIVE);
         }
         if config.get_application_name().is_none() {
             config.application_name("taskyard");

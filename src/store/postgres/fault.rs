@@ -9,9 +9,12 @@ use tokio_postgres::error::{DbError, SqlState};
 /// Why requests were not answered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
-    /// The server could not be reached, or the connection broke.
+    /// The connection broke, or none could be made.
     #[error("{0}")]
     Gone(String),
+    /// The server could not be reached.
+    #[error("{0}")]
+    OutOfReach(String),
     /// The server did not answer in time.
     #[error("it did not answer within {0:?}")]
     Silent(Duration),
@@ -32,7 +35,8 @@ impl Fault {
         let busy = [&SqlState::CANNOT_CONNECT_NOW, &SqlState::TOO_MANY_CONNECTIONS];
         match self {
             Self::Refused(error) => busy.contains(&error.code()),
-            Self::Gone(_) | Self::Silent(_) => true,
+            Self::OutOfReach(_) | Self::Silent(_) => true,
+            Self::Gone(_) => false,
         }
     }
 
@@ -59,15 +63,33 @@ impl From<tokio_postgres::Error> for Fault {
     fn from(error: tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             Some(refused) => Self::Refused(Box::new(refused.clone())),
+            None if is_out_of_reach(&error) => Self::OutOfReach(with_causes(&error)),
             None => Self::Gone(with_causes(&error)),
         }
     }
+}
+
+/// Whether there was nobody to talk to: a server that speaks and makes no sense (about TLS, say) will not change its mind.
+fn is_out_of_reach(error: &tokio_postgres::Error) -> bool {
+    use std::io::ErrorKind as Kind;
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    let kinds = [
+        Kind::ConnectionRefused,
+        Kind::ConnectionReset,
+        Kind::ConnectionAborted,
+        Kind::HostUnreachable,
+        Kind::NetworkUnreachable,
+        Kind::NetworkDown,
+        Kind::TimedOut,
+    ];
+    cause.is_some_and(|cause| kinds.contains(&cause.kind()))
 }
 
 impl From<PoolError> for Fault {
     fn from(error: PoolError) -> Self {
         match error {
             PoolError::Backend(error) => error.into(),
+            PoolError::Timeout(_) => Self::OutOfReach(with_causes(&error)),
             other => Self::Gone(with_causes(&other)),
         }
     }

@@ -60,7 +60,7 @@ impl Link {
         if let Some((until, why)) = &self.closed
             && Instant::now() < *until
         {
-            return Err(Fault::Gone(why.clone()));
+            return Err(Fault::OutOfReach(why.clone()));
         }
         match self.pool.get().await {
             Ok(client) => {

@@ -66,12 +66,20 @@ pub(super) enum BadTables {
         "the tables in schema {schema} are of version {found}, of a later Taskyard: this one knows {known}"
     )]
     Newer { schema: SchemaName, found: i32, known: usize },
+    #[error("Postgres 13 or later is needed, and this is {0}")]
+    OldServer(String),
     #[error(transparent)]
     Server(#[from] Fault),
 }
 
+/// The first version that says by its number what became of a transaction.
+const OLDEST_SERVER: i32 = 130_000;
+const SERVER: &str =
+    "SELECT current_setting('server_version_num')::integer, current_setting('server_version')";
+
 /// Makes the tables or brings them up to date.
 pub(super) async fn set_up(session: &Session, schema: &SchemaName) -> Result<(), BadTables> {
+    check_server(session).await?;
     session.batch("BEGIN").await?;
     let lock = [&LOCK as &(dyn tokio_postgres::types::ToSql + Sync), &(schema.seed() as i32)];
     session.rows_anew("SELECT pg_advisory_xact_lock($1, $2)", &lock).await?;
@@ -86,6 +94,14 @@ pub(super) async fn set_up(session: &Session, schema: &SchemaName) -> Result<(),
         session.batch(&format!("UPDATE version SET version = {}", MIGRATIONS.len())).await?;
     }
     Ok(session.batch("COMMIT").await?)
+}
+
+async fn check_server(session: &Session) -> Result<(), BadTables> {
+    let rows = session.rows_anew(SERVER, &[]).await?;
+    match rows.first().filter(|row| row.get::<_, i32>(0) < OLDEST_SERVER) {
+        Some(old) => Err(BadTables::OldServer(old.get(1))),
+        None => Ok(()),
+    }
 }
 
 /// The version of the tables; 0: there are none yet.
