@@ -184,6 +184,7 @@ impl Turn<'_> {
             RowState::Unjudged => self.session.rows(CLAIM_UNJUDGED, params).await?,
             _ => self.session.rows(CLAIM_READY, params).await?,
         };
+        self.effects.worn += rows.len() as i64;
         let mut rows = self.read_tasks(&rows).await?;
         rows.sort_unstable_by_key(|row| ((state == RowState::Parked).then_some(row.due), row.order()));
         Ok(rows)

@@ -114,6 +114,7 @@ impl Turn<'_> {
         let rows = self.session.rows(statement, params).await?;
         let keys = rows.iter().filter_map(|row| row.get::<_, Option<Uuid>>(1)).collect();
         self.effects.unfinished -= rows.len() as i64;
+        self.effects.worn += rows.len() as i64;
         self.promote_keys(keys).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }

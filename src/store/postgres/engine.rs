@@ -10,12 +10,17 @@ use super::clock::{Clock, Reading, Skew};
 use super::fault::Fault;
 use super::heads::Heads;
 use super::link::{Link, Session};
+use super::listener::Sweeper;
 use super::memory::Memory;
 use super::turn::{Effects, Turn, writes};
 use super::verify::verify;
 
 /// So often one transaction is tried that others were in the way of.
 const TRIES: u32 = 3;
+/// The table is swept after so many changes, or after one for so many unfinished tasks: who looks for the first of those that
+/// wait passes by all that did since then, and the server by itself sweeps once a minute at best.
+const WORN_MAX: i64 = 20_000;
+const WORN_PART: i64 = 20;
 /// Others are told of changes not more often than this.
 const HINT_EVERY: Duration = Duration::from_millis(50);
 
@@ -52,6 +57,9 @@ pub(super) struct Engine {
     hinted: Option<Instant>,
     /// What was said last of how the board stands.
     said: Status,
+    sweeper: Sweeper,
+    /// How many versions of rows are of no use since the table was swept last.
+    worn: i64,
 }
 
 struct Pending {
@@ -61,7 +69,13 @@ struct Pending {
 }
 
 impl Engine {
-    pub(super) fn new(link: Link, memory: Memory, identity: Identity, clock: Clock) -> Self {
+    pub(super) fn new(
+        link: Link,
+        memory: Memory,
+        identity: Identity,
+        clock: Clock,
+        sweeper: Sweeper,
+    ) -> Self {
         Self {
             link,
             memory,
@@ -73,6 +87,8 @@ impl Engine {
             pending: None,
             hinted: None,
             said: Status::default(),
+            sweeper,
+            worn: 0,
         }
     }
 
@@ -284,13 +300,23 @@ impl Engine {
 
     /// What was answered holds.
     fn commit(&mut self, answered: Vec<(Ask, Answer)>) {
-        let Effects { unfinished, gone, .. } = std::mem::take(&mut self.effects);
+        let Effects { unfinished, worn, gone, .. } = std::mem::take(&mut self.effects);
         self.memory.unfinished.change(unfinished);
+        self.wear(worn);
         for (ask, answer) in answered {
             self.memory.keep(&ask, answer);
         }
         for owner in gone {
             self.memory.forget_owner(owner);
+        }
+    }
+
+    /// Has the table swept when it is time.
+    fn wear(&mut self, worn: i64) {
+        self.worn += worn;
+        if self.worn > WORN_MAX.max(self.memory.unfinished.tasks() as i64 / WORN_PART) {
+            self.worn = 0;
+            self.sweeper.sweep();
         }
     }
 

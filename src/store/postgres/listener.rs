@@ -1,5 +1,5 @@
 //! Hears that something changed on a board and has the store look. A notice is only a hint: it may be late, be about nothing,
-//! or never come; the store looks each second anyway.
+//! or never come; the store looks each second anyway. Between two notices the same connection sweeps the table.
 
 use std::io;
 use std::thread::{self, JoinHandle};
@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::poll_fn;
-use tokio::sync::oneshot;
+use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_postgres::AsyncMessage;
 
 use super::address::Address;
+use super::schema::SchemaName;
 
 /// After a connection that broke.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -21,6 +22,17 @@ pub(super) struct Listener {
     thread: Option<JoinHandle<()>>,
 }
 
+/// Asks for the table to be swept, while nobody waits for it.
+pub(super) struct Sweeper(mpsc::Sender<()>);
+
+impl Sweeper {
+    /// Soon; if it is being asked for already, once.
+    pub(super) fn sweep(&self) {
+        // It is full or the thread is gone: either way there is nothing to add.
+        let _ = self.0.try_send(());
+    }
+}
+
 /// What is listened to, and who is told.
 struct Ear<F> {
     address: Address,
@@ -28,25 +40,29 @@ struct Ear<F> {
     /// Whoever says this is the store itself.
     own: String,
     hint: F,
+    table: String,
+    sweeps: Mutex<mpsc::Receiver<()>>,
 }
 
 impl Listener {
     pub(super) fn start(
         address: Address,
-        channel: String,
+        schema: &SchemaName,
         own: String,
         hint: impl Fn() + Send + 'static,
-    ) -> io::Result<Self> {
+    ) -> io::Result<(Self, Sweeper)> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
-        let ear = Ear { address, channel, own, hint };
+        let (sweeper, sweeps) = mpsc::channel(1);
+        let (channel, table, sweeps) = (schema.channel(), format!("{schema}.tasks"), Mutex::new(sweeps));
+        let ear = Ear { address, channel, own, hint, table, sweeps };
         let listen = move || {
             runtime.block_on(async move {
                 tokio::select! { () = ear.listen_on() => {} _ = stopped => {} }
             });
         };
         let thread = thread::Builder::new().name("taskyard-hints".to_owned()).spawn(listen)?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        Ok((Self { stop: Some(stop), thread: Some(thread) }, Sweeper(sweeper)))
     }
 }
 
@@ -78,7 +94,7 @@ impl<F: Fn()> Ear<F> {
             client.batch_execute(&listen).await?;
             // What was said before this was not heard.
             (self.hint)();
-            std::future::pending::<Result<(), tokio_postgres::Error>>().await
+            self.sweep(&client).await
         };
         let hearing = async {
             while let Some(message) = messages.next().await {
@@ -87,6 +103,16 @@ impl<F: Fn()> Ear<F> {
             Ok(())
         };
         tokio::select! { done = hearing => done, done = listening => done }
+    }
+
+    /// Sweeps the table as often as it is asked for. Nobody waits for it, but for a hint that comes meanwhile.
+    async fn sweep(&self, client: &tokio_postgres::Client) -> Result<(), tokio_postgres::Error> {
+        let sweep = format!("VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) {}", self.table);
+        let mut sweeps = self.sweeps.lock().await;
+        while sweeps.recv().await.is_some() {
+            client.batch_execute(&sweep).await?;
+        }
+        std::future::pending().await
     }
 
     fn hear(&self, message: &AsyncMessage) {

@@ -165,8 +165,9 @@ impl Postgres {
         let mut link = Link::new(address.clone(), &schema, durability, patience)?;
         runtime.block_on(prepare(&mut link, &schema, &mut memory))?;
         let (channel, name) = (schema.channel(), Uuid::now_v7().to_string());
-        let listener = Listener::start(address, channel.clone(), name.clone(), hint)?;
-        let engine = Engine::new(link, memory, Identity { channel, name, seed: schema.seed() }, clock);
+        let (listener, sweeper) = Listener::start(address, &schema, name.clone(), hint)?;
+        let identity = Identity { channel, name, seed: schema.seed() };
+        let engine = Engine::new(link, memory, identity, clock, sweeper);
         Ok(Self { engine, runtime, _listener: listener })
     }
 

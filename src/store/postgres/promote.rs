@@ -42,6 +42,7 @@ impl Turn<'_> {
         self.lock_keys(due.iter().filter_map(|row| row.get(1)).collect()).await?;
         let promoted = self.session.rows(PROMOTE, &[&sequences, &now]).await?;
         self.effects.hint |= !promoted.is_empty();
+        self.effects.worn += promoted.len() as i64;
         let keys = promoted.iter().filter_map(|row| row.get::<_, Option<Uuid>>(0)).collect();
         self.promote_keys(keys).await
     }

@@ -33,6 +33,8 @@ pub(super) struct Turn<'a> {
 pub(super) struct Effects {
     /// By how much the number of unfinished tasks changes.
     pub(super) unfinished: i64,
+    /// How many versions of rows are of no use any more.
+    pub(super) worn: i64,
     /// Lanes that are known since this turn.
     pub(super) lanes: Vec<LaneNo>,
     /// Whether something waits that others may want to know of.
