@@ -2,12 +2,13 @@
 //! or never come; the store looks each second anyway. Between two notices the same connection sweeps the table.
 
 use std::io;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::poll_fn;
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{Notify, oneshot};
 use tokio_postgres::AsyncMessage;
 
 use super::address::Address;
@@ -23,13 +24,12 @@ pub(super) struct Listener {
 }
 
 /// Asks for the table to be swept, while nobody waits for it.
-pub(super) struct Sweeper(mpsc::Sender<()>);
+pub(super) struct Sweeper(Arc<Notify>);
 
 impl Sweeper {
     /// Soon; if it is being asked for already, once.
     pub(super) fn sweep(&self) {
-        // It is full or the thread is gone: either way there is nothing to add.
-        let _ = self.0.try_send(());
+        self.0.notify_one();
     }
 }
 
@@ -41,7 +41,7 @@ struct Ear<F> {
     own: String,
     hint: F,
     table: String,
-    sweeps: Mutex<mpsc::Receiver<()>>,
+    sweeps: Arc<Notify>,
 }
 
 impl Listener {
@@ -53,8 +53,8 @@ impl Listener {
     ) -> io::Result<(Self, Sweeper)> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
-        let (sweeper, sweeps) = mpsc::channel(1);
-        let (channel, table, sweeps) = (schema.channel(), format!("{schema}.tasks"), Mutex::new(sweeps));
+        let (channel, table, sweeps) = (schema.channel(), format!("{schema}.tasks"), Arc::new(Notify::new()));
+        let sweeper = Sweeper(Arc::clone(&sweeps));
         let ear = Ear { address, channel, own, hint, table, sweeps };
         let listen = move || {
             runtime.block_on(async move {
@@ -62,7 +62,7 @@ impl Listener {
             });
         };
         let thread = thread::Builder::new().name("taskyard-hints".to_owned()).spawn(listen)?;
-        Ok((Self { stop: Some(stop), thread: Some(thread) }, Sweeper(sweeper)))
+        Ok((Self { stop: Some(stop), thread: Some(thread) }, sweeper))
     }
 }
 
@@ -108,11 +108,10 @@ impl<F: Fn()> Ear<F> {
     /// Sweeps the table as often as it is asked for. Nobody waits for it, but for a hint that comes meanwhile.
     async fn sweep(&self, client: &tokio_postgres::Client) -> Result<(), tokio_postgres::Error> {
         let sweep = format!("VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) {}", self.table);
-        let mut sweeps = self.sweeps.lock().await;
-        while sweeps.recv().await.is_some() {
+        loop {
+            self.sweeps.notified().await;
             client.batch_execute(&sweep).await?;
         }
-        std::future::pending().await
     }
 
     fn hear(&self, message: &AsyncMessage) {
