@@ -78,7 +78,7 @@ impl StoreStatus {
     /// On a full disk one can still read.
     fn worked(&mut self, request: &Request) -> Option<Event> {
         let unwritable = self.down.as_ref().is_some_and(|down| matches!(down.why, StoreError::Unwritable(_)));
-        if unwritable && !writes(request) {
+        if unwritable && request.only_looks() {
             return None;
         }
         self.down.take().map(|_| Event::StoreUp)
@@ -99,23 +99,9 @@ fn stale(request: &Request, answer: &Result<Answer, StoreError>) -> u64 {
         (_, Ok(Answer::Settled(items))) => items.iter().filter(|item| !item.accepted).count() as u64,
         (_, Ok(Answer::Marked(false))) => 1,
         (Request::Settle(items), Err(StoreError::Fenced)) => items.len() as u64,
-        (request, Err(StoreError::Fenced)) => u64::from(writes(request)),
+        (request, Err(StoreError::Fenced)) => u64::from(!request.only_looks()),
         _ => 0,
     }
-}
-
-fn writes(request: &Request) -> bool {
-    !matches!(
-        request,
-        Request::Get(_)
-            | Request::List { .. }
-            | Request::ListTrash { .. }
-            | Request::Count
-            | Request::Outcomes(_)
-            | Request::Held
-            | Request::Owners
-            | Request::Schedules
-    )
 }
 
 #[cfg(test)]

@@ -6,27 +6,10 @@ use super::told::Asked;
 use crate::store::{Answer, Request};
 use crate::time::Now;
 
-/// Whether it is answered to anybody: it changes no row, or is how an owner comes to be.
-fn is_free(request: &Request) -> bool {
-    use Request as R;
-    matches!(
-        request,
-        R::Get(_)
-            | R::List { .. }
-            | R::Count
-            | R::Outcomes(_)
-            | R::Learn { .. }
-            | R::Register(_)
-            | R::Owners
-            | R::ListTrash { .. }
-            | R::Schedules
-    )
-}
-
 impl Board {
     /// Whether the request of an owner that is gone or fenced is refused.
     pub(super) fn refuses(&self, asked: Asked, request: &Request) -> bool {
-        !self.owners.may_write(asked.owner) && !is_free(request)
+        !self.owners.may_write(asked.owner) && !request.is_for_anybody()
     }
 
     pub(super) fn answer(&mut self, now: Now, asked: Asked, request: &Request) -> Answer {

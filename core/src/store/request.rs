@@ -179,6 +179,30 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// Whether it changes nothing that is kept.
+    pub fn only_looks(&self) -> bool {
+        matches!(
+            self,
+            Self::Get(_)
+                | Self::List { .. }
+                | Self::Count
+                | Self::Outcomes(_)
+                | Self::Learn { .. }
+                | Self::Held
+                | Self::Owners
+                | Self::ListTrash { .. }
+                | Self::Schedules
+        )
+    }
+
+    /// Whether it is answered to anybody, whatever became of the asking owner: it is not about what that owner has, or is how
+    /// an owner comes to be.
+    pub fn is_for_anybody(&self) -> bool {
+        self.only_looks() && !matches!(self, Self::Held) || matches!(self, Self::Register(_))
+    }
+}
+
 /// A batch of tasks, by its number on this board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BatchId(pub u64);

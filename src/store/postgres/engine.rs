@@ -12,7 +12,7 @@ use super::heads::Heads;
 use super::link::{Link, Session};
 use super::listener::Sweeper;
 use super::memory::Memory;
-use super::turn::{Effects, Turn, writes};
+use super::turn::{Effects, Turn};
 use super::verify::verify;
 
 /// So often one transaction is tried that others were in the way of.
@@ -172,7 +172,7 @@ impl Engine {
         asks: &[Ask],
     ) -> Result<(Answers, Status), Fault> {
         self.abandon();
-        if !asks.iter().any(|ask| writes(&ask.request)) {
+        if asks.iter().all(|ask| ask.request.only_looks()) {
             let live = self.live(session, asks).await?;
             let (answers, _) = self.turn(session, now, live, asks).await?;
             let status = self.status(session, reading).await?;

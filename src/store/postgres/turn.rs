@@ -43,35 +43,11 @@ pub(super) struct Effects {
     pub(super) gone: Vec<OwnerId>,
 }
 
-/// Whether it is answered to anybody: it changes no row, or is how an owner comes to be.
-fn is_free(request: &Request) -> bool {
-    use Request as R;
-    !writes(request) && !matches!(request, R::Held) || matches!(request, R::Register(_))
-}
-
-/// Whether it may change a row.
-pub(super) fn writes(request: &Request) -> bool {
-    use Request as R;
-    let reads = matches!(
-        request,
-        R::Get(_)
-            | R::List { .. }
-            | R::Count
-            | R::Outcomes(_)
-            | R::Learn { .. }
-            | R::Held
-            | R::Owners
-            | R::ListTrash { .. }
-            | R::Schedules
-    );
-    !reads
-}
-
 impl Turn<'_> {
     /// Answers an ask, or refuses it, and says whether the answer is new. Nothing that was answered before is done again.
     pub(super) async fn answer(&mut self, ask: &Ask) -> Result<(Result<Answer, StoreError>, bool), Fault> {
         self.owner = ask.owner;
-        if !is_free(&ask.request) && !self.live.contains(&ask.owner) {
+        if !ask.request.is_for_anybody() && !self.live.contains(&ask.owner) {
             self.effects.gone.push(ask.owner);
             return Ok((Err(StoreError::Fenced), false));
         }

@@ -44,7 +44,7 @@ pub use open::Options;
 use self::error::{concerns_all, refusal};
 use self::file::Identity;
 use self::mirror::Mirror;
-use self::turn::{Failed, Rules, Turn, only_looks};
+use self::turn::{Failed, Rules, Turn};
 use crate::store::remembered::{Remembered, must_be_kept};
 
 /// What a statement gives, or SQLite's error.
@@ -71,7 +71,7 @@ impl Sqlite {
 
     /// Answers all in one transaction.
     fn commit(&mut self, now: Now, asks: &[Ask]) -> Sql<Answers> {
-        let looks = asks.iter().all(|ask| only_looks(&ask.request));
+        let looks = asks.iter().all(|ask| ask.request.only_looks());
         self.execute(if looks { "BEGIN" } else { "BEGIN IMMEDIATE" })?;
         let committed = self.within(now, asks).and_then(|answers| self.execute("COMMIT").map(|()| answers));
         if committed.is_err() {

@@ -46,27 +46,14 @@ impl From<rusqlite::Error> for Failed {
     }
 }
 
-/// Whether a request changes no row, and so is answered to anybody.
-pub(super) fn only_looks(request: &Request) -> bool {
-    use Request as R;
-    matches!(
-        request,
-        R::Get(_)
-            | R::List { .. }
-            | R::Count
-            | R::Outcomes(_)
-            | R::Learn { .. }
-            | R::Owners
-            | R::ListTrash { .. }
-            | R::Schedules
-    )
-}
-
 impl Turn<'_> {
     /// Refuses what an owner that is gone or fenced may not.
     pub(super) fn check_owner(&self, request: &Request) -> Result<(), Failed> {
-        let free = only_looks(request) || matches!(request, Request::Register(_));
-        if free || self.may_write()? { Ok(()) } else { Err(Failed::Refused(StoreError::Fenced)) }
+        if request.is_for_anybody() || self.may_write()? {
+            Ok(())
+        } else {
+            Err(Failed::Refused(StoreError::Fenced))
+        }
     }
 
     /// The answer to a request that was answered before: the same, but for rows that were settled since.
