@@ -9,6 +9,7 @@
 //! cargo run --release --example load -- --store sqlite:/tmp/load.db --pool inline --submitters 64
 //! cargo run --release --example load -- --store sqlite:/tmp/load.db --delayed 10000000 --payload 240 --over 31536000
 //! cargo run --release --example load -- --store sqlite:/tmp/load.db --burst 1000000     all due at one instant
+//! cargo run --release --example load -- --store sqlite:/tmp/load.db --overdue 100000    due while nobody was there
 //! cargo run --release --example load -- --store sqlite:/tmp/load.db --due 1000 --tasks 10000   so many due a second
 //! ```
 //!
@@ -31,6 +32,8 @@ mod handler;
 mod host;
 #[path = "load/idle.rs"]
 mod idle;
+#[path = "load/overdue.rs"]
+mod overdue;
 #[path = "load/report.rs"]
 mod report;
 #[path = "load/spans.rs"]
@@ -66,6 +69,13 @@ fn main() -> anyhow::Result<()> {
 }
 
 async fn run(cli: &Cli, registry: Registry) -> anyhow::Result<Report> {
+    if let Some(tasks) = cli.overdue {
+        anyhow::ensure!(cli.store().is_durable(), "tasks in memory do not wait for another yard");
+        let start = || start(cli, registry.clone());
+        let (yard, first_start) = overdue::run(tasks, cli.payload, start).await?;
+        yard.drain().await.context("the yard did not drain")?;
+        return Ok(Report::overdue(cli, tasks, first_start));
+    }
     let yard = start(cli, registry)?;
     let report = match cli.delayed {
         Some(tasks) => Report::delayed(cli, delayed::run(&yard, cli, tasks).await?),

@@ -26,6 +26,7 @@ async fn one(yard: Yard, tasks: usize, payload: usize) -> Tally {
         let submitted = micros_now();
         match yard.submit(Nothing::of(payload)).await {
             Ok(mut task) => {
+                tally.to_accepted.add(micros_now().saturating_sub(submitted));
                 let started = task.outcome().await.ok();
                 tally.add(submitted, started, micros_now());
             }

@@ -1,5 +1,6 @@
 //! What can be asked for on the command line, and the pool that this means.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
@@ -30,7 +31,7 @@ pub(crate) struct Cli {
     /// How many tasks are submitted together.
     #[arg(long, default_value_t = 1_000)]
     pub(crate) batch: usize,
-    /// How many batches may be unfinished.
+    /// How many batches may be unfinished, or unanswered where tasks are only posted.
     #[arg(long, default_value_t = 16)]
     pub(crate) open: usize,
     /// Submits so many tasks a second, whatever comes back; latency counts from when a task should have been submitted.
@@ -60,6 +61,9 @@ pub(crate) struct Cli {
     /// Parks tasks of which so many are due a second, and says how late they start.
     #[arg(long, conflicts_with_all = ["idle", "rate", "delayed", "submitters", "burst"])]
     pub(crate) due: Option<u32>,
+    /// Parks so many tasks on disk, stops, lets them fall due, and says how soon after a new start the first one runs.
+    #[arg(long, conflicts_with_all = ["idle", "rate", "delayed", "submitters", "burst", "due"])]
+    pub(crate) overdue: Option<usize>,
     /// Where tasks are kept: `memory`, `sqlite:PATH` or `postgres://…`.
     #[arg(long, default_value = "memory")]
     pub(crate) store: StoreUrl,
@@ -96,6 +100,13 @@ impl Cli {
             Survives::Full => Durability::Full,
             Survives::Normal => Durability::Normal,
         })
+    }
+
+    /// The folder of the store's file, if it has one.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        let StoreUrl::Sqlite(path) = &self.store else { return None };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        Some(folder.unwrap_or(Path::new(".")).to_owned())
     }
 
     /// The pool that was asked for, of a fixed size.

@@ -1,12 +1,18 @@
 //! What the system says of this process, of its workers and of the machine (`/proc`).
 
 use std::fs;
-use std::time::Duration;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
+use crate::spans::Spans;
+
 /// How the fields of `/proc/<pid>/stat` count processor time, on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
+/// So many pages are written to learn how fast the disk is.
+const DISK_WRITES: u64 = 1_000;
 
 /// What the yard's process and its workers have used.
 #[derive(Debug, Clone, Copy, Default)]
@@ -83,6 +89,21 @@ impl Machine {
 /// The memory that this process has now.
 pub(crate) fn resident_bytes() -> anyhow::Result<u64> {
     status_bytes("self", "VmRSS:")
+}
+
+/// How long this disk takes to keep a page, which is what no commit can undercut.
+pub(crate) fn disk_writes(folder: &Path) -> anyhow::Result<Spans> {
+    let path = folder.join(format!("taskyard-load-{}.probe", std::process::id()));
+    let file = fs::File::create_new(&path)?;
+    fs::remove_file(&path)?;
+    let mut spans = Spans::default();
+    for page in 0..DISK_WRITES {
+        file.write_all_at(&[page as u8; 4_096], page % 256 * 4_096)?;
+        let began = Instant::now();
+        file.sync_data()?;
+        spans.add(began.elapsed().as_micros() as u64);
+    }
+    Ok(spans)
 }
 
 /// The processes that any thread of this one started.

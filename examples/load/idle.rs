@@ -15,6 +15,7 @@ pub(crate) async fn run(yard: &Yard, cli: &Cli) -> anyhow::Result<Tally> {
         let submitted = micros_now();
         match yard.submit(task).await {
             Ok(mut task) => {
+                tally.to_accepted.add(micros_now().saturating_sub(submitted));
                 let started = task.outcome().await.ok();
                 tally.add(submitted, started, micros_now());
             }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::basket::Drained;
 use crate::cli::Cli;
 use crate::delayed::Delayed;
-use crate::host::{Host, Machine};
+use crate::host::{self, Host, Machine};
 use crate::spans::Spans;
 use crate::tally::Tally;
 
@@ -27,13 +27,16 @@ impl Report {
         report.say("refused", tally.refused);
         report.say("seconds", rounded(took.as_secs_f64()));
         report.say("tasks_per_second", (tasks as f64 / took.as_secs_f64()).round() as u64);
+        if tally.to_accepted.count() > 0 {
+            report.say("submit_to_accepted_us", quantiles(&tally.to_accepted));
+        }
         report.say("submit_to_start_us", quantiles(&tally.to_start));
         report.say("submit_to_outcome_us", quantiles(&tally.to_outcome));
         let processor = json!({"yard": each(used.yard.processor), "workers": each(used.workers.processor)});
         report.say("processor_us_per_task", processor);
         let peak = json!({"yard": used.yard.peak_bytes >> 10, "workers": used.workers.peak_bytes >> 10});
         report.say("peak_memory_kib", peak);
-        report.with_machine()
+        report.with_machine(cli)
     }
 
     /// Of tasks that wait.
@@ -47,7 +50,9 @@ impl Report {
         report.say("disk_bytes_per_task", rounded(delayed.disk_bytes as f64 / delayed.tasks as f64));
         report.say("posted_per_second", delayed.posted_per_second.round() as u64);
         report.say("posted_per_second_at_the_end", delayed.at_the_end_per_second.round() as u64);
-        report.with_machine()
+        report.say("get_us", quantiles(&delayed.gets));
+        report.say("cancel_us", quantiles(&delayed.cancels));
+        report.with_machine(cli)
     }
 
     /// Of tasks that fell due.
@@ -60,7 +65,15 @@ impl Report {
         report.say("late_us", quantiles(&drained.late));
         report.say("grown_kib", drained.grown_bytes >> 10);
         report.say("urgent_us", drained.urgent_micros);
-        report.with_machine()
+        report.with_machine(cli)
+    }
+
+    /// Of tasks that fell due while nobody was there.
+    pub(crate) fn overdue(cli: &Cli, tasks: usize, first_start_micros: u64) -> Self {
+        let mut report = Self::of(cli, "overdue");
+        report.say("tasks", tasks);
+        report.say("first_start_us", first_start_micros);
+        report.with_machine(cli)
     }
 
     /// Prints it.
@@ -98,7 +111,10 @@ impl Report {
     }
 
     /// A figure without its machine says little.
-    fn with_machine(mut self) -> Self {
+    fn with_machine(mut self, cli: &Cli) -> Self {
+        if let Some(Ok(spans)) = cli.folder().map(|folder| host::disk_writes(&folder)) {
+            self.say("fdatasync_us", quantiles(&spans));
+        }
         if let Ok(Machine { cores, kernel, busy }) = Machine::look() {
             self.say("machine", json!({"cores": cores, "kernel": kernel, "load_average": busy}));
         }

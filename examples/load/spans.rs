@@ -26,6 +26,11 @@ impl Spans {
         self.max = self.max.max(span);
     }
 
+    /// How many.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
     /// All those too.
     pub(crate) fn merge(&mut self, others: &Self) {
         self.buckets.iter_mut().zip(&others.buckets).for_each(|(mine, theirs)| *mine += theirs);

@@ -11,6 +11,8 @@ pub(crate) struct Tally {
     pub(crate) succeeded: u64,
     pub(crate) failed: u64,
     pub(crate) refused: u64,
+    /// Until the board had it; only where tasks are submitted one by one.
+    pub(crate) to_accepted: Spans,
     pub(crate) to_start: Spans,
     pub(crate) to_outcome: Spans,
 }
@@ -44,6 +46,7 @@ impl Tally {
         self.succeeded += others.succeeded;
         self.failed += others.failed;
         self.refused += others.refused;
+        self.to_accepted.merge(&others.to_accepted);
         self.to_start.merge(&others.to_start);
         self.to_outcome.merge(&others.to_outcome);
     }
