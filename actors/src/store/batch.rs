@@ -10,10 +10,16 @@ use crate::in_flight::Flight;
 const ASKS_MAX: usize = 256;
 /// How many rows one commit may touch, unless a single request touches more.
 const ROWS_MAX: usize = 4_096;
+/// So many rows are not shared out among commits: they cost about what a commit costs.
+const ROWS_MIN: usize = 32;
 
 /// The Conductor's requests that wait for a commit.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(VecDeque<(Ask, Option<Flight>)>);
+pub(super) struct Waiting {
+    asks: VecDeque<(Ask, Option<Flight>)>,
+    /// About how many rows they touch.
+    rows: usize,
+}
 
 /// What one commit answers.
 #[derive(Debug, Default)]
@@ -26,25 +32,30 @@ pub(super) struct Batch {
 impl Waiting {
     /// Adds requests that came together. Their flight lands with the last of them.
     pub(super) fn add(&mut self, asks: Vec<Ask>, flight: Flight) {
-        self.0.extend(asks.into_iter().map(|ask| (ask, None)));
-        if let Some((_, last)) = self.0.back_mut().filter(|(_, last)| last.is_none()) {
+        self.rows += asks.iter().map(|ask| size(&ask.request)).sum::<usize>();
+        self.asks.extend(asks.into_iter().map(|ask| (ask, None)));
+        if let Some((_, last)) = self.asks.back_mut().filter(|(_, last)| last.is_none()) {
             *last = Some(flight);
         }
     }
 
-    /// Takes what fits into the next commit, beside the Lease's own requests, which go first.
+    /// Takes what fits into the next commit, beside the Lease's own requests, which go first. That is half of what waits:
+    /// while it is committed others work on what the last commit answered, and the other half is at hand when it is done. In
+    /// one commit all would have to wait for the disk together, and then the disk for all.
     pub(super) fn next(&mut self, own: Vec<Ask>) -> Batch {
         let mut batch = Batch { asks: own, flights: Vec::new() };
+        let rows_max = (self.rows / 2).clamp(ROWS_MIN, ROWS_MAX);
         let mut rows = 0;
         while batch.asks.len() < ASKS_MAX
-            && let Some((ask, _)) = self.0.front()
+            && let Some((ask, _)) = self.asks.front()
         {
             let size = size(&ask.request);
-            if rows > 0 && rows + size > ROWS_MAX {
+            if rows > 0 && rows + size > rows_max {
                 break;
             }
             rows += size;
-            let Some((ask, flight)) = self.0.pop_front() else { break };
+            self.rows -= size;
+            let Some((ask, flight)) = self.asks.pop_front() else { break };
             batch.asks.push(ask);
             batch.flights.extend(flight);
         }
@@ -53,11 +64,11 @@ impl Waiting {
 
     /// Whether a commit could not take more.
     pub(super) fn is_full(&self) -> bool {
-        self.0.len() >= ASKS_MAX
+        self.asks.len() >= ASKS_MAX
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.asks.is_empty()
     }
 }
 
@@ -116,12 +127,23 @@ mod tests {
     #[test]
     fn a_commit_has_a_bound_on_requests() {
         let mut waiting = Waiting::default();
-        let asks = (0..).map(|no| ask(no, Request::Count)).take(ASKS_MAX + 1).collect();
+        let asks = (0..).map(|no| ask(no, Request::Count)).take(2 * ASKS_MAX + 2).collect();
         waiting.add(asks, InFlight::default().launch());
         assert!(waiting.is_full());
         assert_eq!(waiting.next(Vec::new()).asks.len(), ASKS_MAX);
+        assert!(waiting.is_full());
+        assert_eq!(waiting.next(Vec::new()).asks.len(), ASKS_MAX / 2 + 1);
         assert!(!waiting.is_full());
-        assert_eq!(waiting.next(Vec::new()).asks.len(), 1);
+    }
+
+    #[test]
+    fn a_commit_takes_half_of_what_waits_unless_that_is_little() {
+        let mut waiting = Waiting::default();
+        let asks = (0..).map(|no| ask(no, Request::Count)).take(100).collect();
+        waiting.add(asks, InFlight::default().launch());
+        let sizes: Vec<_> = (0..3).map(|_| waiting.next(Vec::new()).asks.len()).collect();
+        assert_eq!(sizes, [50, ROWS_MIN, 100 - 50 - ROWS_MIN]);
+        assert!(waiting.is_empty());
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod error;
 mod file;
 mod heads;
 mod keys;
+mod log;
 mod mirror;
 mod open;
 mod owners;
@@ -43,6 +44,7 @@ pub use open::Options;
 
 use self::error::{concerns_all, refusal};
 use self::file::Identity;
+use self::log::LogKeeper;
 use self::mirror::Mirror;
 use self::turn::{Failed, Rules, Turn};
 use crate::store::remembered::{Remembered, must_be_kept};
@@ -52,6 +54,8 @@ type Sql<T> = rusqlite::Result<T>;
 
 /// A board in an SQLite file. See the [module](self).
 pub struct Sqlite {
+    /// Before the connection: the last one that closes writes back what is left.
+    log: LogKeeper,
     db: Connection,
     file: Identity,
     mirror: Mirror,
@@ -74,10 +78,19 @@ impl Sqlite {
         let looks = asks.iter().all(|ask| ask.request.only_looks());
         self.execute(if looks { "BEGIN" } else { "BEGIN IMMEDIATE" })?;
         let committed = self.within(now, asks).and_then(|answers| self.execute("COMMIT").map(|()| answers));
-        if committed.is_err() {
-            self.roll_back(asks);
+        match &committed {
+            Err(_) => self.roll_back(asks),
+            Ok(_) if !looks => self.tend_the_log(),
+            Ok(_) => {}
         }
         committed
+    }
+
+    /// What was committed stays so if this fails: the next commit meets what is wrong.
+    fn tend_the_log(&mut self) {
+        if let Err(error) = self.log.committed(&self.db) {
+            tracing::debug!(%error, "the log was not written back");
+        }
     }
 
     fn within(&mut self, now: Now, asks: &[Ask]) -> Sql<Answers> {

@@ -12,6 +12,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::clock::{BootClock, KernelClock};
 use super::error::SqliteError;
 use super::file::Identity;
+use super::log::LogKeeper;
 use super::mirror::Mirror;
 use super::turn::Rules;
 use super::{Sql, Sqlite, schema};
@@ -79,8 +80,9 @@ impl Sqlite {
         db.busy_timeout(patience).map_err(opening)?;
         let mut mirror = Mirror::new(router);
         mirror.refresh(&db).map_err(opening)?;
+        let log = LogKeeper::start(path, &db).map_err(opening)?;
         let rules = Rules { settings: board, result_max, defaults, clock };
-        Ok(Self { db, file, mirror, rules, remembered: Remembered::default(), stale_writes: 0 })
+        Ok(Self { log, db, file, mirror, rules, remembered: Remembered::default(), stale_writes: 0 })
     }
 }
 
@@ -158,8 +160,7 @@ fn set_up(db: &Connection, durability: Durability) -> Sql<()> {
     // partial index fits now.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.pragma_update(None, "temp_store", "MEMORY")?;
-    // In pages and in bytes: what the log may hold before it is written back, and keep on disk afterwards.
-    db.query_row("PRAGMA wal_autocheckpoint = 4000", [], |_| Ok(()))?;
+    // In bytes: what the log keeps on disk once it was written back.
     db.query_row("PRAGMA journal_size_limit = 67108864", [], |_| Ok(()))
 }
 
