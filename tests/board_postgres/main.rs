@@ -2,54 +2,10 @@
 //! server it is asked of the memory board, and says so.
 #![cfg(feature = "postgres")]
 
-#[path = "../../core/tests/board/batches.rs"]
-mod batches;
-#[path = "../../core/tests/board/behind.rs"]
-mod behind;
-#[path = "../../core/tests/board/body.rs"]
-mod body;
-#[path = "../../core/tests/board/bounds.rs"]
-mod bounds;
-#[path = "../../core/tests/board/cancel.rs"]
-mod cancel;
-#[path = "../../core/tests/board/claim.rs"]
-mod claim;
-#[path = "../../core/tests/board/due.rs"]
-mod due;
-#[path = "../../core/tests/board/faults.rs"]
-mod faults;
-#[path = "../../core/tests/board/leases.rs"]
-mod leases;
-#[path = "../../core/tests/board/model.rs"]
-mod model;
-#[path = "../../core/tests/board/order.rs"]
-mod order;
-#[path = "../../core/tests/board/post.rs"]
-mod post;
-#[path = "../../core/tests/board/promote.rs"]
-mod promote;
-#[path = "../../core/tests/board/prune.rs"]
-mod prune;
-#[path = "../../core/tests/board/query.rs"]
-mod query;
-#[path = "../../core/tests/board/races.rs"]
-mod races;
-#[path = "../../core/tests/board/reschedule.rs"]
-mod reschedule;
-#[path = "../../core/tests/board/rig.rs"]
-mod rig;
-#[path = "../../core/tests/board/routes.rs"]
-mod routes;
-#[path = "../../core/tests/board/schedules.rs"]
-mod schedules;
-#[path = "../../core/tests/board/settle.rs"]
-mod settle;
-#[path = "../../core/tests/board/take_over.rs"]
-mod take_over;
-#[path = "../../core/tests/board/task.rs"]
-mod task;
-#[path = "../../core/tests/board/trash.rs"]
-mod trash;
+#[path = "../../core/tests/board/in_memory.rs"]
+mod in_memory;
+#[path = "../../core/tests/board/suite.rs"]
+mod suite;
 
 #[path = "../postgres/server.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
@@ -57,15 +13,16 @@ mod server;
 
 use std::time::Duration;
 
-use rig::Store;
+use in_memory::InMemory;
 use server::Schema;
+use suite::rig::Store;
 use taskyard::store::postgres::{Clock, Options};
 use taskyard::store::{Durability, Postgres, Setup, Store as _};
-use taskyard_core::board::{Board, Settings};
+use taskyard_core::Now;
+use taskyard_core::board::Settings;
 use taskyard_core::router::Router;
 use taskyard_core::store::{Ask, Reply};
 use taskyard_core::time::micros;
-use taskyard_core::{Machine, Now};
 
 /// How many drawn scripts are played.
 pub(crate) const SCRIPTS: u64 = 4;
@@ -73,7 +30,8 @@ pub(crate) const SCRIPTS: u64 = 4;
 /// The store under test.
 pub(crate) fn store(settings: Settings, router: Router) -> Box<dyn Store> {
     let Some(schema) = Schema::new() else {
-        return Box::new(Memory { board: Board::new(settings, router), leases: Duration::ZERO });
+        // In the place of a server.
+        return Box::new(InMemory::new(settings, router));
     };
     let options = Options {
         schema: schema.name.parse().expect("a name"),
@@ -121,28 +79,5 @@ impl Store for Server {
     fn pass_lease(&mut self, span: Duration) {
         let earlier = format!("UPDATE {}.owners SET until = until - $1", self.schema.name);
         self.schema.direct.rows(&earlier, &[&micros(span)]);
-    }
-}
-
-/// In the place of a server.
-struct Memory {
-    board: Board,
-    leases: Duration,
-}
-
-impl Store for Memory {
-    fn answer(&mut self, now: Now, ask: Ask) -> Reply {
-        let mut replies = Vec::new();
-        let now = Now { mono: now.mono + self.leases, ..now };
-        self.board.handle(now, ask, &mut replies);
-        replies.pop().expect("each request has a reply")
-    }
-
-    fn check_invariants(&mut self) {
-        self.board.check_invariants();
-    }
-
-    fn pass_lease(&mut self, span: Duration) {
-        self.leases += span;
     }
 }

@@ -1,54 +1,8 @@
 //! The SQLite board answers as every store must: the suite of the memory board, asked of a file.
 #![cfg(feature = "sqlite")]
 
-#[path = "../../core/tests/board/batches.rs"]
-mod batches;
-#[path = "../../core/tests/board/behind.rs"]
-mod behind;
-#[path = "../../core/tests/board/body.rs"]
-mod body;
-#[path = "../../core/tests/board/bounds.rs"]
-mod bounds;
-#[path = "../../core/tests/board/cancel.rs"]
-mod cancel;
-#[path = "../../core/tests/board/claim.rs"]
-mod claim;
-#[path = "../../core/tests/board/due.rs"]
-mod due;
-#[path = "../../core/tests/board/faults.rs"]
-mod faults;
-#[path = "../../core/tests/board/leases.rs"]
-mod leases;
-#[path = "../../core/tests/board/model.rs"]
-mod model;
-#[path = "../../core/tests/board/order.rs"]
-mod order;
-#[path = "../../core/tests/board/post.rs"]
-mod post;
-#[path = "../../core/tests/board/promote.rs"]
-mod promote;
-#[path = "../../core/tests/board/prune.rs"]
-mod prune;
-#[path = "../../core/tests/board/query.rs"]
-mod query;
-#[path = "../../core/tests/board/races.rs"]
-mod races;
-#[path = "../../core/tests/board/reschedule.rs"]
-mod reschedule;
-#[path = "../../core/tests/board/rig.rs"]
-mod rig;
-#[path = "../../core/tests/board/routes.rs"]
-mod routes;
-#[path = "../../core/tests/board/schedules.rs"]
-mod schedules;
-#[path = "../../core/tests/board/settle.rs"]
-mod settle;
-#[path = "../../core/tests/board/take_over.rs"]
-mod take_over;
-#[path = "../../core/tests/board/task.rs"]
-mod task;
-#[path = "../../core/tests/board/trash.rs"]
-mod trash;
+#[path = "../../core/tests/board/suite.rs"]
+mod suite;
 
 #[path = "../sqlite/folder.rs"]
 mod folder;
@@ -58,6 +12,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use folder::Folder;
+use suite::rig;
 use taskyard::store::Store as _;
 use taskyard::store::sqlite::{BootClock, Options};
 use taskyard::store::{Durability, Setup, Sqlite};

@@ -3,8 +3,8 @@
 use taskyard_core::dispatch::Outcome;
 use taskyard_core::store::{Answer, BatchId, BatchState, Request, Settle};
 
-use crate::rig::{A, LEASE, Rig, done, give_back, only, retry, trash};
-use crate::task::{id, task};
+use crate::suite::rig::{A, LEASE, Rig, done, give_back, only, retry, trash};
+use crate::suite::task::{id, task};
 
 fn state(answer: Answer) -> BatchState {
     match answer {

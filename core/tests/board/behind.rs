@@ -3,8 +3,8 @@
 use taskyard_core::store::{RowState, Settle};
 use taskyard_core::task::{DueAt, KeyLimits, Overflow};
 
-use crate::rig::{A, Rig, done, give_back, only, retry, trash};
-use crate::task::{at, task};
+use crate::suite::rig::{A, Rig, done, give_back, only, retry, trash};
+use crate::suite::task::{at, task};
 use RowState::{Behind, Claimed, Parked, Ready};
 
 /// Four serial twins: the first runs, the second is ready.

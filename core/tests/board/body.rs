@@ -5,8 +5,8 @@ use std::time::Duration;
 use taskyard_core::store::RowState;
 use taskyard_core::task::{Key, KeyLimits, Priority};
 
-use crate::rig::{A, Rig, done, only, retry, trash};
-use crate::task::{at, id, task, typed};
+use crate::suite::rig::{A, Rig, done, only, retry, trash};
+use crate::suite::task::{at, id, task, typed};
 
 const FULL: &str = r#"{ "task":"one", "namespace":"a.x", "args":[1, "zwei", {"drei": 3.0}], "kwargs":{"é":null},
     "timeout": 2.5, "retry":{"max_attempts":7,"backoff":{"initial":1,"factor":3,"max":60,"jitter":0.5}},
@@ -88,7 +88,7 @@ fn a_hundred_retries_are_a_hundred_attempts_of_the_same_task() {
         let early = pause - 1;
         rig.now.wall = at(early);
         rig.promote();
-        assert_eq!(rig.claim(A, 1), crate::rig::NONE);
+        assert_eq!(rig.claim(A, 1), crate::suite::rig::NONE);
         rig.pass(1).promote();
     }
     let view = rig.view(1).unwrap();

@@ -3,8 +3,8 @@
 use taskyard_core::board::Settings;
 use taskyard_core::store::{Posted, Refusal, RowState};
 
-use crate::rig::{A, Rig, done, room};
-use crate::task::task;
+use crate::suite::rig::{A, Rig, done, room};
+use crate::suite::task::task;
 
 fn refusal(posted: &Posted) -> Option<Refusal> {
     match posted {

@@ -4,8 +4,10 @@ use taskyard_core::dispatch::Outcome;
 use taskyard_core::store::{Filter, OwnerId, Request, RowState};
 use taskyard_core::task::KeyLimits;
 
-use crate::rig::{A, LEASE, NONE, Rig, all, cancelled, done, give_back, only, pages, retry, room, trash};
-use crate::task::{id, task};
+use crate::suite::rig::{
+    A, LEASE, NONE, Rig, all, cancelled, done, give_back, only, pages, retry, room, trash,
+};
+use crate::suite::task::{id, task};
 
 /// D8
 #[test]

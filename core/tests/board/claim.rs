@@ -3,8 +3,8 @@
 use taskyard_core::store::{Request, RowState};
 use taskyard_core::task::{DueAt, KeyLimits};
 
-use crate::rig::{A, B, Rig, claimed, done, give_back, ids};
-use crate::task::{at, id, task};
+use crate::suite::rig::{A, B, Rig, claimed, done, give_back, ids};
+use crate::suite::task::{at, id, task};
 
 /// B1
 #[test]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use taskyard_core::store::RowState;
 use taskyard_core::time::Timestamp;
 
-use crate::rig::{A, B, NONE, Rig, all};
-use crate::task::{START, at, task};
+use crate::suite::rig::{A, B, NONE, Rig, all};
+use crate::suite::task::{START, at, task};
 
 /// 2038-01-19, 2106-02-07, 2262-04-11, 9999-12-31T23:59:59.999999Z and the end of the year +262142.
 const FAR: [Timestamp; 5] = [

@@ -1,5 +1,5 @@
 //! A line to the store that loses requests and replies and lets late ones through twice: whatever it does, the store ends up
-//! where a [plain one](crate::model) does that is asked once, and answers the same.
+//! where a [plain one](crate::suite::model) does that is asked once, and answers the same.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use taskyard_core::Now;
 use taskyard_core::board::Settings;
 use taskyard_core::store::{Ask, OwnerId, Posted, Reply, Request};
 
-use crate::model::{End, Model, Ms};
-use crate::rig::{
+use crate::suite::model::{End, Model, Ms};
+use crate::suite::rig::{
     A, LEASE, Rig, Store, all, claimed, done, give_back, ids, numbers, only, retry, settlement, trash,
 };
-use crate::task::{START, at, task};
+use crate::suite::task::{START, at, task};
 
 /// How many tasks a script has at most.
 const TASKS: u64 = 25;

@@ -7,8 +7,8 @@ use taskyard_core::store::{Request, Room, RowState, Settlement};
 use taskyard_core::task::DueAt;
 use taskyard_core::time::Timestamp;
 
-use crate::rig::{A, LEASE, NONE, Rig, all, done, give_back, only};
-use crate::task::{id, task};
+use crate::suite::rig::{A, LEASE, NONE, Rig, all, done, give_back, only};
+use crate::suite::task::{id, task};
 
 #[test]
 fn each_registration_is_another_owner() {
@@ -53,7 +53,7 @@ fn what_an_owner_holds_is_what_it_claimed_and_has_not_settled() {
 #[test]
 fn what_is_claimed_as_it_is_posted_is_held_as_well() {
     let mut rig = Rig::new();
-    rig.post_with(crate::rig::room(1, 1), [task(1), task(2).due_at(500), task(3)]);
+    rig.post_with(crate::suite::rig::room(1, 1), [task(1), task(2).due_at(500), task(3)]);
     assert_eq!(rig.held(), [(1, 1), (2, 1)]);
 }
 

@@ -11,8 +11,8 @@ use taskyard_core::store::{
 use taskyard_core::time::Instant64;
 use taskyard_core::{Machine, Now};
 
-use crate::rig::{A, LEASE, NONE, Rig, all, cancelled, done, pages, trash};
-use crate::task::task;
+use crate::suite::rig::{A, LEASE, NONE, Rig, all, cancelled, done, pages, trash};
+use crate::suite::task::task;
 
 #[test]
 fn so_many_ended_tasks_are_remembered() {

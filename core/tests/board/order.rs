@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use taskyard_core::board::Settings;
 
-use crate::rig::{A, Rig, done, give_back, retry};
-use crate::task::task;
+use crate::suite::rig::{A, Rig, done, give_back, retry};
+use crate::suite::task::task;
 
 /// Takes one after the other, as a single slot does.
 fn one_by_one(rig: &mut Rig) -> Vec<u64> {

@@ -5,8 +5,8 @@ use taskyard_core::store::{Posted, Room, RowState};
 use taskyard_core::task::{DueAt, KeyLimits};
 use taskyard_core::time::Instant64;
 
-use crate::rig::{A, B, NONE, Rig, done, room};
-use crate::task::task;
+use crate::suite::rig::{A, B, NONE, Rig, done, room};
+use crate::suite::task::task;
 
 fn states(posted: &[Posted]) -> Vec<RowState> {
     let state = |posted: &Posted| match posted {
@@ -129,7 +129,7 @@ fn what_must_be_judged_is_claimed_outside_of_the_pools_room() {
 fn a_repeated_post_answers_what_became_of_the_first() {
     let mut rig = Rig::new();
     rig.post_with(room(1, 0), [task(1), task(2)]);
-    let again = crate::rig::posted(rig.repeat());
+    let again = crate::suite::rig::posted(rig.repeat());
     let known = |posted: &Posted| match posted {
         Posted::Known(known) => (known.state, known.claimed.as_ref().map(|claimed| claimed.epoch)),
         other => panic!("{other:?}"),

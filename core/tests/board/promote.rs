@@ -4,8 +4,8 @@ use taskyard_core::dispatch::Outcome;
 use taskyard_core::store::{Request, RowState};
 use taskyard_core::task::KeyLimits;
 
-use crate::rig::{A, NONE, Rig, expired, retry};
-use crate::task::task;
+use crate::suite::rig::{A, NONE, Rig, expired, retry};
+use crate::suite::task::task;
 
 #[test]
 fn a_parked_row_becomes_what_it_would_have_been_when_posted_due() {

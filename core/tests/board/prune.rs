@@ -4,8 +4,8 @@ use taskyard_core::dispatch::Outcome;
 use taskyard_core::store::{Answer, Request, RowState};
 use taskyard_core::time::Timestamp;
 
-use crate::rig::{A, Rig, done, only, trash};
-use crate::task::{at, task};
+use crate::suite::rig::{A, Rig, done, only, trash};
+use crate::suite::task::{at, task};
 
 /// Nothing is older than this.
 const NEVER: Timestamp = Timestamp(0);

@@ -4,8 +4,8 @@ use taskyard_core::dispatch::{Outcome, Trash};
 use taskyard_core::store::{Counts, Filter, RowState};
 use taskyard_core::task::KeyLimits;
 
-use crate::rig::{A, NONE, Rig, all, done, failure, only, pages, trash};
-use crate::task::{at, id, task};
+use crate::suite::rig::{A, NONE, Rig, all, done, failure, only, pages, trash};
+use crate::suite::task::{at, id, task};
 
 #[test]
 fn a_list_is_in_order_of_arrival_and_goes_on_after_a_cursor() {

@@ -5,10 +5,10 @@ use taskyard_core::id::PoolId;
 use taskyard_core::store::{AttemptEnd, OwnerId, Posted, RowState, Settle};
 use taskyard_core::task::KeyLimits;
 
-use crate::rig::{
+use crate::suite::rig::{
     A, B, LEASE, NONE, Rig, claimed, done, expired, give_back, ids, only, retry, settlement, trash,
 };
-use crate::task::{at, task};
+use crate::suite::task::{at, task};
 
 fn owners(rig: &mut Rig, n: usize) -> Vec<OwnerId> {
     (0..n).map(|_| rig.register()).collect()

@@ -2,8 +2,8 @@
 
 use taskyard_core::store::{RescheduleAnswer, RowState};
 
-use crate::rig::{A, NONE, Rig, done};
-use crate::task::{at, task};
+use crate::suite::rig::{A, NONE, Rig, done};
+use crate::suite::task::{at, task};
 
 /// D9
 #[test]

@@ -10,14 +10,10 @@ use taskyard_core::router::Router;
 use taskyard_core::store::{Answer, Ask, Asker, OwnerId, Reply, Request, StoreError};
 use taskyard_core::time::Instant64;
 
-use crate::task::START;
+use crate::suite::task::START;
 
-// By their paths, as other crates take this file in by its own.
-#[path = "rig/owners.rs"]
 mod owners;
-#[path = "rig/tasks.rs"]
 mod tasks;
-#[path = "rig/words.rs"]
 mod words;
 
 pub(crate) use words::*;

@@ -3,8 +3,8 @@
 use taskyard_core::board::Settings;
 use taskyard_core::store::{Posted, Refusal, RowState};
 
-use crate::rig::{A, B, Rig, room};
-use crate::task::task;
+use crate::suite::rig::{A, B, Rig, room};
+use crate::suite::task::task;
 
 fn strict() -> Rig {
     Rig::with(Settings { reject_unroutable: true, ..Settings::default() })

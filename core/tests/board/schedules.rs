@@ -2,8 +2,8 @@
 
 use taskyard_core::store::{Answer, Posted, Request, RowState, ScheduleState, Ticked};
 
-use crate::rig::{A, NONE, Rig};
-use crate::task::{New, at, task};
+use crate::suite::rig::{A, NONE, Rig};
+use crate::suite::task::{New, at, task};
 
 fn state(name: &str, done_ms: u64, paused: bool) -> ScheduleState {
     ScheduleState { name: name.into(), done: at(done_ms), paused }

@@ -4,8 +4,8 @@ use taskyard_core::dispatch::{Outcome, Trash};
 use taskyard_core::store::{RowState, Settle};
 use taskyard_core::task::DueAt;
 
-use crate::rig::{A, Rig, done, failure, give_back, retry, settled, trash};
-use crate::task::{at, id, task};
+use crate::suite::rig::{A, Rig, done, failure, give_back, retry, settled, trash};
+use crate::suite::task::{at, id, task};
 
 fn running() -> Rig {
     let mut rig = Rig::new();

@@ -4,8 +4,8 @@ use taskyard_core::dispatch::Outcome;
 use taskyard_core::store::{Answer, AttemptEnd, Request, RowState, Settle};
 use taskyard_core::task::{DueAt, KeyLimits};
 
-use crate::rig::{A, LEASE, Rig, all, done, failure, give_back, retry, trash};
-use crate::task::{at, task};
+use crate::suite::rig::{A, LEASE, Rig, all, done, failure, give_back, retry, trash};
+use crate::suite::task::{at, task};
 use RowState::{Behind, Claimed, Parked, Ready};
 
 /// Another owner, after the lease of the present one has ended: it asks from now on.

@@ -4,8 +4,8 @@ use taskyard_core::dispatch::Outcome;
 use taskyard_core::store::{Answer, AttemptEnd, Filter, Request, RowState, TaskView};
 use taskyard_core::task::KeyLimits;
 
-use crate::rig::{A, B, NONE, Rig, all, done, failure, numbers, only, pages, retry, trash, views};
-use crate::task::{New, at, id, task};
+use crate::suite::rig::{A, B, NONE, Rig, all, done, failure, numbers, only, pages, retry, trash, views};
+use crate::suite::task::{New, at, id, task};
 
 /// These, each put into the trash, in this order.
 fn trashed<const N: usize>(tasks: [(u64, New); N]) -> Rig {

@@ -4,7 +4,7 @@ use taskyard_core::dispatch::DispatchName;
 use taskyard_core::store::{Answer, OwnerId, OwnerView, Registration, Renewal, Request};
 
 use super::{LEASE, Rig};
-use crate::task::id;
+use crate::suite::task::id;
 
 impl Rig {
     /// Another owner; who asks remains the same.

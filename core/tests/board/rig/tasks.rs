@@ -12,7 +12,7 @@ use taskyard_core::task::DueAt;
 
 use super::Rig;
 use super::words::{cancelled, claimed, expired, ids, numbers, pages, posted, settled, tasks, views};
-use crate::task::{New, at, id};
+use crate::suite::task::{New, at, id};
 
 impl Rig {
     pub(crate) fn post<const N: usize>(&mut self, tasks: [New; N]) -> Vec<Posted> {

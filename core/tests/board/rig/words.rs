@@ -10,7 +10,7 @@ use taskyard_core::store::{
 use taskyard_core::task::{DueAt, Task};
 
 use super::A;
-use crate::task::{at, id};
+use crate::suite::task::{at, id};
 
 /// All pages, each from where the one before says.
 pub(crate) fn pages(mut page: impl FnMut(u64) -> (Vec<u64>, Option<u64>)) -> Vec<u64> {
