@@ -3,22 +3,19 @@
 //! that `BOARD_FOLDER` names, or in the temporary one. Beside the rate stands the one that the store's own computing would
 //! allow, without the waiting for disk and other programs.
 
+mod common;
+
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use taskyard::core::id::PoolId;
-use taskyard::core::router::Router;
-use taskyard::core::store::{
-    Answer, Ask, Asker, Claimed, NewRow, OwnerId, PoolRoom, Posted, Request, Room, Settle, Settlement,
-};
-use taskyard::core::task::{DueAt, TaskDefaults};
+use common::{POOL, answers, asks, claims, router, settlements, typed};
+use taskyard::core::Now;
+use taskyard::core::store::{Answer, NewRow, OwnerId, PoolRoom, Request, Room};
+use taskyard::core::task::DueAt;
 use taskyard::core::time::Timestamp;
-use taskyard::core::{Now, dispatch::Outcome, wire};
 use taskyard::store::sqlite::Options;
 use taskyard::store::{Durability, Setup, Sqlite, Store as _};
 
-const POOL: PoolId = PoolId(0);
 const START: Timestamp = Timestamp(1_700_000_000_000_000);
 
 fn main() {
@@ -55,10 +52,7 @@ impl Bench {
     fn new(folder: &Path, durability: Durability) -> Self {
         let path = folder.join(format!("taskyard-bench-{}.db", std::process::id()));
         remove(&path);
-        let mut router = Router::default();
-        let (pattern, name) = ("#".parse().expect("valid"), "app.bench.echo".parse().expect("valid"));
-        router.bind(POOL, &[pattern], Some(&[name]));
-        let options = Options { durability, ..Options::new(Setup::new(router)) };
+        let options = Options { durability, ..Options::new(Setup::new(router())) };
         let store = Sqlite::open(&path, options).expect("opens");
         let now = Now { wall: START, ..Now::default() };
         Self { path, store, now, no: 0, spent: Duration::ZERO, computed: Duration::ZERO }
@@ -71,18 +65,12 @@ impl Bench {
     }
 
     fn ask<const N: usize>(&mut self, requests: [Request; N]) -> [Answer; N] {
-        let asks = requests.map(|request| {
-            self.no += 1;
-            let request = Arc::new(request);
-            Ask { owner: OwnerId::SOLE, from: Asker::Conductor, no: self.no, request, oldest_open: self.no }
-        });
+        let asks = asks(OwnerId::SOLE, &mut self.no, requests);
         let (start, computed) = (Instant::now(), computed());
         let replies = self.store.answer(self.now, &asks);
         self.spent += start.elapsed();
         self.computed += self::computed().saturating_sub(computed);
-        let answers: Vec<_> =
-            replies.into_iter().map(|reply| reply.answer.expect("the store is well")).collect();
-        answers.try_into().expect("one reply a request")
+        answers(replies)
     }
 
     /// A round posts and claims 64 and settles those of the round before, in one commit.
@@ -173,41 +161,9 @@ fn remove(path: &Path) {
     }
 }
 
-/// A task with a body of so many bytes.
+/// A task with a body of so many bytes, due after a while.
 fn row(bytes: usize, delay: Duration) -> NewRow {
-    let head = r#"{"task":"app.bench.echo","args":[""#;
-    let body = format!("{head}{:x>1$}\"]}}", "", bytes - head.len() - 3);
-    typed(&body, if delay.is_zero() { DueAt::Now } else { DueAt::Wall(START + delay) })
-}
-
-fn typed(body: &str, due: DueAt) -> NewRow {
-    let task = wire::parse_task(body, taskyard::fresh_id(), &|_| TaskDefaults::default()).expect("valid");
-    NewRow { task: Arc::new(task), due, expires: None, exempt: false, batch: None }
-}
-
-fn claims(answer: Answer) -> Vec<Claimed> {
-    match answer {
-        Answer::Claimed { rows, .. } => rows,
-        Answer::Posted(posted) => {
-            let claimed = |posted| match posted {
-                Posted::Claimed(claimed) => claimed,
-                other => panic!("not claimed: {other:?}"),
-            };
-            posted.into_iter().map(claimed).collect()
-        }
-        other => panic!("no claim: {other:?}"),
-    }
-}
-
-fn settlements(claims: Vec<Claimed>) -> Vec<Settlement> {
-    let settlement = |claimed: Claimed| Settlement {
-        id: claimed.task.id,
-        sequence: claimed.order.sequence,
-        epoch: claimed.epoch,
-        settle: Settle::Done(Outcome::Succeeded("null".into())),
-        posts: Vec::new(),
-    };
-    claims.into_iter().map(settlement).collect()
+    common::row(bytes, if delay.is_zero() { DueAt::Now } else { DueAt::Wall(START + delay) })
 }
 
 /// A number that looks drawn.

@@ -2,23 +2,18 @@
 //! server that `TASKYARD_TEST_POSTGRES` names (`scripts/postgres run cargo bench --bench postgres` brings one). The tables
 //! stand in the schema `taskyard_bench`, which must not be there before and is not afterwards.
 
-use std::sync::Arc;
+mod common;
+
 use std::time::{Duration, Instant};
 
-use taskyard::core::dispatch::Outcome;
-use taskyard::core::id::PoolId;
-use taskyard::core::router::Router;
-use taskyard::core::store::{
-    Answer, Ask, Asker, Claimed, NewRow, OwnerId, PoolRoom, Posted, Registration, Request, Room, Settle,
-    Settlement,
-};
-use taskyard::core::task::{DueAt, TaskDefaults};
+use common::{POOL, answers, asks, claims, router, row, settlements};
+use taskyard::core::Now;
+use taskyard::core::store::{Answer, OwnerId, PoolRoom, Registration, Request, Room};
+use taskyard::core::task::DueAt;
 use taskyard::core::time::{Instant64, Timestamp};
-use taskyard::core::{Now, wire};
 use taskyard::store::postgres::Options;
 use taskyard::store::{Durability, Postgres, Setup, Store as _};
 
-const POOL: PoolId = PoolId(0);
 const SCHEMA: &str = "taskyard_bench";
 /// How many rows one request claims or posts.
 const BATCH: usize = 500;
@@ -84,12 +79,9 @@ struct Dispatcher {
 
 impl Dispatcher {
     fn new(url: &str, durability: Durability) -> Self {
-        let mut router = Router::default();
-        let (pattern, name) = ("#".parse().expect("valid"), "app.bench.echo".parse().expect("valid"));
-        router.bind(POOL, &[pattern], Some(&[name]));
         let schema = SCHEMA.parse().expect("valid");
         let options = Options { schema, durability, ..Options::new(url.parse().expect("an address")) };
-        let store = Postgres::open(options, Setup::new(router), || {}).expect("opens");
+        let store = Postgres::open(options, Setup::new(router()), || {}).expect("opens");
         let mut new = Self { store, owner: OwnerId::SOLE, no: 0 };
         let lease = Duration::from_hours(1);
         match new.ask([Request::Register(Registration { lease, ..Registration::default() })]) {
@@ -100,21 +92,14 @@ impl Dispatcher {
     }
 
     fn ask<const N: usize>(&mut self, requests: [Request; N]) -> [Answer; N] {
-        let asks = requests.map(|request| {
-            self.no += 1;
-            let (owner, no) = (self.owner, self.no);
-            Ask { owner, from: Asker::Conductor, no, request: Arc::new(request), oldest_open: no }
-        });
+        let asks = asks(self.owner, &mut self.no, requests);
         let wall = Timestamp::from(std::time::SystemTime::now());
-        let replies = self.store.answer(Now { mono: Instant64(wall.0), wall }, &asks);
-        let answers: Vec<_> =
-            replies.into_iter().map(|reply| reply.answer.expect("the store is well")).collect();
-        answers.try_into().expect("one reply a request")
+        answers(self.store.answer(Now { mono: Instant64(wall.0), wall }, &asks))
     }
 
     fn post(&mut self, tasks: usize) {
         for _ in 0..tasks / BATCH {
-            let rows = (0..BATCH).map(|_| row()).collect();
+            let rows = (0..BATCH).map(|_| row(100, DueAt::Now)).collect();
             self.ask([Request::Post { rows, room: Room::default() }]);
         }
     }
@@ -135,7 +120,7 @@ impl Dispatcher {
     fn pass_through(&mut self, tasks: usize) {
         let mut open = Vec::new();
         for _ in 0..tasks / BATCH {
-            let rows = (0..BATCH).map(|_| row()).collect();
+            let rows = (0..BATCH).map(|_| row(100, DueAt::Now)).collect();
             let pools = vec![PoolRoom { pool: POOL, ready: BATCH, near: 0 }];
             let post = Request::Post { rows, room: Room { pools, total: BATCH, before: Timestamp(0) } };
             let [posted, _] = self.ask([post, Request::Settle(std::mem::take(&mut open))]);
@@ -143,36 +128,4 @@ impl Dispatcher {
         }
         self.ask([Request::Settle(open)]);
     }
-}
-
-/// A task with a body of a hundred bytes.
-fn row() -> NewRow {
-    let body = format!(r#"{{"task":"app.bench.echo","args":["{:x>64}"]}}"#, "");
-    let task = wire::parse_task(&body, taskyard::fresh_id(), &|_| TaskDefaults::default()).expect("valid");
-    NewRow { task: Arc::new(task), due: DueAt::Now, expires: None, exempt: false, batch: None }
-}
-
-fn claims(answer: Answer) -> Vec<Claimed> {
-    match answer {
-        Answer::Claimed { rows, .. } => rows,
-        Answer::Posted(posted) => {
-            let claimed = |posted| match posted {
-                Posted::Claimed(claimed) => claimed,
-                other => panic!("not claimed: {other:?}"),
-            };
-            posted.into_iter().map(claimed).collect()
-        }
-        other => panic!("no claim: {other:?}"),
-    }
-}
-
-fn settlements(claims: Vec<Claimed>) -> Vec<Settlement> {
-    let settlement = |claimed: Claimed| Settlement {
-        id: claimed.task.id,
-        sequence: claimed.order.sequence,
-        epoch: claimed.epoch,
-        settle: Settle::Done(Outcome::Succeeded("null".into())),
-        posts: Vec::new(),
-    };
-    claims.into_iter().map(settlement).collect()
 }
