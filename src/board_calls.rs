@@ -1,8 +1,9 @@
-//! What the board alone answers: the trash, owners, schedules and batches. Each question is put to the Conductor, which
-//! passes it on; nothing is decided here.
+//! What the board alone answers: tasks, counts, the trash, owners, schedules and batches. Each question is put to
+//! the Conductor, which passes it on; nothing is decided here.
 
+use taskyard_core::TaskId;
 use taskyard_core::store::{
-    Answer, BatchId, BatchState, Filter, NewRow, OwnerView, Request, ScheduleState, TaskView, Ticked,
+    Answer, BatchId, BatchState, Counts, Filter, NewRow, OwnerView, Request, ScheduleState, TaskView, Ticked,
 };
 use taskyard_core::time::Timestamp;
 
@@ -13,6 +14,51 @@ use crate::yard::Yard;
 const CHUNK: usize = 1_000;
 
 impl Yard {
+    /// One task as the board has it, if it is known, with the log of its passes from the first one that went wrong.
+    pub async fn get(&self, id: TaskId) -> Result<Option<TaskView>, AskError> {
+        match self.query(Request::Get(id)).await? {
+            Answer::Task(task) => Ok(task.map(|task| *task)),
+            _ => Err(AskError::Confused),
+        }
+    }
+
+    /// Unfinished tasks in order of arrival: at most `limit` that the filter picks, after the sequence `after` (0: from the
+    /// first). With them comes where to go on, if there may be more: a board looks at a bounded number of tasks for one
+    /// answer, so a page may be short, or empty, and not the last one.
+    ///
+    /// ```
+    /// # use taskyard::{AskError, Yard, core::store::Filter};
+    /// # async fn example(yard: &Yard) -> Result<(), AskError> {
+    /// let filter = Filter { namespace: "mail.#".parse().ok(), ..Filter::default() };
+    /// let mut next = Some(0);
+    /// while let Some(after) = next {
+    ///     let (tasks, more) = yard.list(filter.clone(), after, 100).await?;
+    ///     tasks.iter().for_each(|task| println!("{} {:?}", task.id, task.state));
+    ///     next = more;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn list(
+        &self,
+        filter: Filter,
+        after: u64,
+        limit: usize,
+    ) -> Result<(Vec<TaskView>, Option<u64>), AskError> {
+        match self.query(Request::List { filter, after, limit }).await? {
+            Answer::Tasks { tasks, more } => Ok((tasks, more)),
+            _ => Err(AskError::Confused),
+        }
+    }
+
+    /// How many tasks are where.
+    pub async fn counts(&self) -> Result<Counts, AskError> {
+        match self.query(Request::Count).await? {
+            Answer::Counts(counts) => Ok(counts),
+            _ => Err(AskError::Confused),
+        }
+    }
+
     /// Tasks in the trash in the order in which they got there: at most `limit` that the filter picks, after the place
     /// `after` (0: from the first). With them comes where to go on, if there may be more.
     pub async fn trash(

@@ -16,7 +16,7 @@ use taskyard_core::dispatch::Outcome;
 use taskyard_core::id::{PoolId, Token};
 use taskyard_core::live::{Live, LiveIndex, Stage};
 use taskyard_core::status::PoolStatus;
-use taskyard_core::store::{self, BatchId, Counts, Filter, OwnerId, Request, TaskView};
+use taskyard_core::store::{self, BatchId, Filter, OwnerId, Request};
 use taskyard_core::task::{Due, Task};
 use taskyard_core::{Now, TaskId};
 use tokio::sync::broadcast;
@@ -196,51 +196,6 @@ impl Yard {
     pub async fn reschedule(&self, id: TaskId, due: Due) -> Result<RescheduleResult, AskError> {
         match self.ask(|reply| Event::Reschedule { id, due, reply }).await? {
             Answer::Rescheduled(result) => Ok(result),
-            _ => Err(AskError::Confused),
-        }
-    }
-
-    /// One task as the board has it, if it is known, with the log of its passes from the first one that went wrong.
-    pub async fn get(&self, id: TaskId) -> Result<Option<TaskView>, AskError> {
-        match self.query(Request::Get(id)).await? {
-            store::Answer::Task(task) => Ok(task.map(|task| *task)),
-            _ => Err(AskError::Confused),
-        }
-    }
-
-    /// Unfinished tasks in order of arrival: at most `limit` that the filter picks, after the sequence `after` (0: from the
-    /// first). With them comes where to go on, if there may be more: a board looks at a bounded number of tasks for one
-    /// answer, so a page may be short, or empty, and not the last one.
-    ///
-    /// ```
-    /// # use taskyard::{AskError, Yard, core::store::Filter};
-    /// # async fn example(yard: &Yard) -> Result<(), AskError> {
-    /// let filter = Filter { namespace: "mail.#".parse().ok(), ..Filter::default() };
-    /// let mut next = Some(0);
-    /// while let Some(after) = next {
-    ///     let (tasks, more) = yard.list(filter.clone(), after, 100).await?;
-    ///     tasks.iter().for_each(|task| println!("{} {:?}", task.id, task.state));
-    ///     next = more;
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn list(
-        &self,
-        filter: Filter,
-        after: u64,
-        limit: usize,
-    ) -> Result<(Vec<TaskView>, Option<u64>), AskError> {
-        match self.query(Request::List { filter, after, limit }).await? {
-            store::Answer::Tasks { tasks, more } => Ok((tasks, more)),
-            _ => Err(AskError::Confused),
-        }
-    }
-
-    /// How many tasks are where.
-    pub async fn counts(&self) -> Result<Counts, AskError> {
-        match self.query(Request::Count).await? {
-            store::Answer::Counts(counts) => Ok(counts),
             _ => Err(AskError::Confused),
         }
     }
