@@ -1,11 +1,11 @@
 //! Taking tasks in, and where a row goes once it is due.
 
 use taskyard_core::filing;
-use taskyard_core::store::{Known, NewRow, OwnerId, Posted, Refusal, Room, RowState};
+use taskyard_core::store::{Known, NewRow, Posted, Refusal, Room, RowState};
 use taskyard_core::task::DueAt;
 
 use super::Sql;
-use super::row::{BodyPlace, Row};
+use super::row::Row;
 use super::turn::Turn;
 use crate::store::lanes::LaneNo;
 
@@ -85,31 +85,8 @@ impl Turn<'_> {
     }
 
     fn new_row(&mut self, new: &NewRow, lane: LaneNo) -> Row {
-        let task = &new.task;
-        Row {
-            sequence: self.next_sequence(),
-            id: task.id,
-            lane,
-            state: RowState::Parked,
-            priority: task.priority,
-            rank: None,
-            due: filing::wall(new.due, self.now),
-            posted: self.now.wall,
-            expires: new.expires,
-            key: task.key,
-            limits: task.limits,
-            counted: false,
-            judged: false,
-            owner: OwnerId::SOLE,
-            epoch: 0,
-            attempts: 0,
-            setbacks: 0,
-            crash_marks: 0,
-            marked: None,
-            unwanted: false,
-            batch: None,
-            body: BodyPlace::of(task.body.text()),
-        }
+        let row = Row::new(self.next_sequence(), &new.task, lane, self.now.wall);
+        Row { due: filing::wall(new.due, self.now), expires: new.expires, ..row }
     }
 
     pub(super) fn next_sequence(&mut self) -> u64 {

@@ -80,6 +80,34 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// Of a task that comes in: due at once, and nobody's yet.
+    pub(super) fn new(sequence: Sequence, task: &Task, lane: LaneNo, posted: Timestamp) -> Self {
+        Self {
+            sequence,
+            id: task.id,
+            lane,
+            state: RowState::Parked,
+            priority: task.priority,
+            rank: None,
+            due: posted,
+            posted,
+            expires: None,
+            key: task.key,
+            limits: task.limits,
+            counted: false,
+            judged: false,
+            owner: OwnerId::SOLE,
+            epoch: 0,
+            attempts: 0,
+            setbacks: 0,
+            crash_marks: 0,
+            marked: None,
+            unwanted: false,
+            batch: None,
+            body: BodyPlace::of(task.body.text()),
+        }
+    }
+
     pub(super) fn read(row: &rusqlite::Row<'_>) -> Sql<Self> {
         Ok(Self {
             sequence: row.get::<_, i64>(0)? as u64,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use rusqlite::{OptionalExtension as _, params};
 use taskyard_core::TaskId;
 use taskyard_core::filing;
-use taskyard_core::store::{Answer, Filter, RowState};
+use taskyard_core::store::{Answer, Filter};
 use taskyard_core::task::Task;
 
 use super::Sql;
 use super::end::{Ended, select_ended};
 use super::query::{LOOK, PAGE};
-use super::row::{self, BodyPlace, Row};
+use super::row::{self, Row};
 use super::turn::Turn;
 use crate::store::reading::{self, Stored};
 use crate::store::record;
@@ -92,30 +92,8 @@ impl Turn<'_> {
     fn post_again(&mut self, ended: &Ended) -> Sql<Option<TaskId>> {
         let Some(task) = self.trashed(ended)? else { return Ok(None) };
         self.forget(ended)?;
-        let mut row = Row {
-            sequence: self.next_sequence(),
-            id: task.id,
-            lane: ended.lane,
-            state: RowState::Parked,
-            priority: task.priority,
-            rank: None,
-            due: self.now.wall,
-            posted: self.now.wall,
-            expires: None,
-            key: task.key,
-            limits: task.limits,
-            counted: false,
-            judged: false,
-            owner: ended.owner,
-            epoch: ended.epoch,
-            attempts: 0,
-            setbacks: 0,
-            crash_marks: 0,
-            marked: None,
-            unwanted: false,
-            batch: None,
-            body: BodyPlace::of(task.body.text()),
-        };
+        let row = Row::new(self.next_sequence(), &task, ended.lane, self.now.wall);
+        let mut row = Row { owner: ended.owner, epoch: ended.epoch, ..row };
         row.rank = Some(filing::order(row.priority, row.due, row.posted, row.sequence, self.aging()).rank);
         row.state = self.place(&mut row)?;
         self.insert(&row, task.body.text())?;
