@@ -250,6 +250,3 @@ pub struct TaskDefaults {
     /// `None`: 5.
     pub priority: Option<Priority>,
 }
-
-/// How a task is given to the Conductor: shared from the start.
-pub type SharedTask = Arc<Task>;
