@@ -10,13 +10,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use taskyard::context::NoCalls;
 use taskyard::process::{LauncherThread, ProcessLauncher, ProcessSettings, Program};
 use taskyard::registry::Registry;
+use taskyard_actors::testing::live;
 use taskyard_actors::{Launcher as _, Link, Reports};
-use taskyard_core::TaskId;
 use taskyard_core::id::{PoolId, WorkerId};
-use taskyard_core::live::Live;
-use taskyard_core::names::{Lane, Namespace, TaskName};
-use taskyard_core::task::{Body, Due, KeyLimits, Priority, Task};
-use taskyard_core::time::Timestamp;
 use taskyard_core::worker::{Command, Report, WorkerEnd};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -44,7 +40,7 @@ async fn throughput(tasks: usize) -> Result<(), Box<dyn Error>> {
     let fill = |link: &mut Box<dyn Link>, room: usize| {
         for _ in 0..room.min(tasks - sent.get()) {
             sent.set(sent.get() + 1);
-            link.tell(Command::Run { live: live(sent.get() as u128, "nothing"), timeout: None });
+            link.tell(Command::Run { live: live(sent.get() as u128, "nothing", "", ""), timeout: None });
         }
         link.flush();
     };
@@ -68,7 +64,7 @@ async fn latency(tasks: usize) -> Result<(), Box<dyn Error>> {
     for id in 0..tasks {
         tokio::time::sleep(Duration::from_millis(2)).await;
         let (began, sent) = (Instant::now(), micros_now());
-        links[0].tell(Command::Run { live: live(id as u128, "when"), timeout: None });
+        links[0].tell(Command::Run { live: live(id as u128, "when", "", ""), timeout: None });
         links[0].flush();
         let started = loop {
             let (_, reports) = reported.recv().await.ok_or("no reports")?;
@@ -101,26 +97,6 @@ async fn launch(workers: usize) -> Result<(Vec<Box<dyn Link>>, Reported), Box<dy
         reported.recv().await.ok_or("no worker")?;
     }
     Ok((links, reported))
-}
-
-fn live(id: u128, name: &str) -> Arc<Live> {
-    let Ok(name) = name.parse::<TaskName>() else { unreachable!("a plain name") };
-    let Ok(namespace) = Namespace::of_task(&name) else { unreachable!("a plain name") };
-    let Some(body) = Body::new("".into(), 0..0, 0..0) else { unreachable!("an empty body") };
-    let task = Task {
-        id: TaskId(id),
-        lane: Lane { namespace, name }.into(),
-        body,
-        due: Due::Now,
-        expires: None,
-        timeout: None,
-        key: None,
-        limits: KeyLimits::PARALLEL,
-        priority: Priority::default(),
-        retry: None,
-        extras: None,
-    };
-    Arc::new(Live::new(Arc::new(task), 1, Timestamp(0), 1, 1))
 }
 
 fn micros_now() -> u64 {

@@ -1,16 +1,10 @@
 //! The actors that drive workers: launch, commands in batches, reports, and an end that is said exactly once.
 
-use std::sync::Arc;
-
 use taskyard_actors::in_flight::InFlight;
-use taskyard_actors::testing::{Probe, Toys};
+use taskyard_actors::testing::{Probe, Toys, live};
 use taskyard_actors::worker::{Launcher, Link, Reports};
 use taskyard_actors::workers::Workers;
 use taskyard_core::id::{PoolId, TaskId, WorkerId};
-use taskyard_core::live::Live;
-use taskyard_core::names::{Lane, Namespace, TaskName};
-use taskyard_core::task::{Body, Due, KeyLimits, Priority, Task};
-use taskyard_core::time::Timestamp;
 use taskyard_core::worker::{Command, Report, Signal, WorkerEnd};
 use taskyard_core::{Machine, Now, pool};
 
@@ -25,21 +19,7 @@ impl Machine for AnyPool {
 const FIRST: WorkerId = WorkerId { pool: PoolId(0), number: 1 };
 
 fn run(id: u128) -> Command {
-    let name: TaskName = "echo".parse().expect("a name");
-    let task = Task {
-        id: TaskId(id),
-        lane: Arc::new(Lane { namespace: Namespace::of_task(&name).expect("a namespace"), name }),
-        body: Body::new("{}".into(), 0..0, 0..0).expect("a body"),
-        due: Due::Now,
-        expires: None,
-        timeout: None,
-        key: None,
-        limits: KeyLimits::PARALLEL,
-        priority: Priority::default(),
-        retry: None,
-        extras: None,
-    };
-    Command::Run { live: Arc::new(Live::new(Arc::new(task), 1, Timestamp(0), 1, 1)), timeout: None }
+    Command::Run { live: live(id, "echo", "", ""), timeout: None }
 }
 
 /// The workers of one pool, and a probe in the Pool's place.

@@ -1,37 +1,13 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use taskyard_actors::testing::live;
 use taskyard_core::live::Live;
-use taskyard_core::names::{Lane, Namespace, TaskName};
-use taskyard_core::task::{Body, Due, KeyLimits, Priority, Task};
-use taskyard_core::time::Timestamp;
 use taskyard_core::worker::{CancelReason, Command, Signal, WorkerEnd};
 
 use super::*;
 use crate::context::NoCalls;
 use crate::handler::HandlerError;
-
-/// A dispatch of a task without anything special.
-pub(crate) fn live(id: u128, name: &str, args: &str, kwargs: &str) -> Arc<Live> {
-    let name: TaskName = name.parse().unwrap();
-    let lane = Arc::new(Lane { namespace: Namespace::of_task(&name).unwrap(), name });
-    let body =
-        Body::new(format!("{args}{kwargs}").into(), 0..args.len(), args.len()..args.len() + kwargs.len());
-    let task = Task {
-        id: TaskId(id),
-        lane,
-        body: body.unwrap(),
-        due: Due::Now,
-        expires: None,
-        timeout: None,
-        key: None,
-        limits: KeyLimits::PARALLEL,
-        priority: Priority::default(),
-        retry: None,
-        extras: None,
-    };
-    Arc::new(Live::new(Arc::new(task), 1, Timestamp(0), 1, 1))
-}
 
 struct Rig {
     link: Box<dyn Link>,

@@ -155,8 +155,9 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
+    use taskyard_actors::testing::live;
+
     use super::*;
-    use crate::local::tests::live;
 
     fn told(ids: std::ops::Range<u128>) -> Unanswered {
         let mut unanswered = Unanswered::default();

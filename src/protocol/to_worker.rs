@@ -209,10 +209,10 @@ pub(crate) fn stop(out: &mut Vec<u8>) {
 mod tests {
     use std::sync::Arc;
 
+    use taskyard_actors::testing::live;
     use taskyard_core::task::{Extras, Task};
 
     use super::*;
-    use crate::local::tests::live;
 
     /// P13.
     #[test]

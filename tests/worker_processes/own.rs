@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use taskyard::context::Calls;
 use taskyard::registry::{Options, RESULT_MAX};
+use taskyard_actors::testing::live;
 use taskyard_core::TaskId;
 use taskyard_core::dispatch::TaskError;
 use taskyard_core::live::Progress;
@@ -143,7 +144,7 @@ fn recall_and_cancel_are_answered_while_a_handler_blocks() {
 #[test]
 fn a_start_is_told_while_the_handler_blocks_though_more_tasks_wait_behind_it() {
     worker(async |mut rig| {
-        let (one, two) = (crate::rig::live(1, "block", "[]", "{}"), crate::rig::live(2, "pid", "[]", "{}"));
+        let (one, two) = (live(1, "block", "[]", "{}"), live(2, "pid", "[]", "{}"));
         rig.link.tell(Command::Run { live: one, timeout: None });
         rig.tell(Command::Run { live: two, timeout: None });
         rig.started(1).await;

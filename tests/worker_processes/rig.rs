@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use taskyard::context::{Calls, NoCalls};
 use taskyard::process::{LauncherThread, ProcessLauncher, ProcessSettings, Program};
+use taskyard_actors::testing::live;
 use taskyard_actors::{Launcher as _, Link, Reports};
 use taskyard_core::TaskId;
 use taskyard_core::id::{PoolId, WorkerId};
 use taskyard_core::live::Live;
-use taskyard_core::names::{Lane, Namespace, TaskName};
-use taskyard_core::task::{Body, Due, KeyLimits, Priority, Task};
-use taskyard_core::time::Timestamp;
+use taskyard_core::names::TaskName;
 use taskyard_core::worker::{CancelReason, Command, Report, Signal, WorkerEnd};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::LocalSet;
@@ -55,27 +54,6 @@ pub(crate) fn launch_with(settings: ProcessSettings, calls: Arc<dyn Calls>) -> R
     let worker = WorkerId { pool: PoolId(0), number: 1 };
     let link = ProcessLauncher::new(settings, thread, calls).launch(worker, "tests-1", reported);
     Rig { link, reports, kept: VecDeque::new() }
-}
-
-pub(crate) fn live(id: u128, name: &str, args: &str, kwargs: &str) -> Arc<Live> {
-    let name: TaskName = name.parse().unwrap();
-    let lane = Arc::new(Lane { namespace: Namespace::of_task(&name).unwrap(), name });
-    let end = args.len() + kwargs.len();
-    let body = Body::new(format!("{args}{kwargs}").into(), 0..args.len(), args.len()..end).unwrap();
-    let task = Task {
-        id: TaskId(id),
-        lane,
-        body,
-        due: Due::Now,
-        expires: None,
-        timeout: None,
-        key: None,
-        limits: KeyLimits::PARALLEL,
-        priority: Priority::default(),
-        retry: None,
-        extras: None,
-    };
-    Arc::new(Live::new(Arc::new(task), 1, Timestamp(0), 1, 1))
 }
 
 impl Rig {
