@@ -8,7 +8,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use common::{POOL, answers, asks, claims, router, settlements, typed};
+use common::{POOL, answers, asks, batches, claims, router, settlements, typed};
 use taskyard::core::Now;
 use taskyard::core::store::{Answer, NewRow, OwnerId, PoolRoom, Request, Room};
 use taskyard::core::task::DueAt;
@@ -76,8 +76,8 @@ impl Bench {
     /// A round posts and claims 64 and settles those of the round before, in one commit.
     fn pass_through(&mut self, tasks: usize) {
         let mut open = Vec::new();
-        for _ in 0..tasks / 64 {
-            let rows = (0..64).map(|_| row(100, Duration::ZERO)).collect();
+        for rows in batches(tasks, 64) {
+            let rows = rows.map(|_| row(100, Duration::ZERO)).collect();
             let pools = vec![PoolRoom { pool: POOL, ready: 64, near: 0 }];
             let post = Request::Post { rows, room: Room { pools, total: 64, before: self.now.wall } };
             let [posted, _] = self.ask([post, Request::Settle(std::mem::take(&mut open))]);
@@ -99,8 +99,8 @@ impl Bench {
     }
 
     fn park(&mut self, tasks: usize, bytes: usize, due: impl Fn(u64) -> Duration) {
-        for batch in 0..tasks as u64 / 1_000 {
-            let rows = (0..1_000).map(|n| row(bytes, due(batch * 1_000 + n))).collect();
+        for rows in batches(tasks, 1_000) {
+            let rows = rows.map(|n| row(bytes, due(n as u64))).collect();
             self.ask([Request::Post { rows, room: Room::default() }]);
         }
     }

@@ -6,7 +6,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{POOL, answers, asks, claims, router, row, settlements};
+use common::{POOL, answers, asks, batches, claims, router, row, settlements};
 use taskyard::core::Now;
 use taskyard::core::store::{Answer, OwnerId, PoolRoom, Registration, Request, Room};
 use taskyard::core::task::DueAt;
@@ -98,8 +98,8 @@ impl Dispatcher {
     }
 
     fn post(&mut self, tasks: usize) {
-        for _ in 0..tasks / BATCH {
-            let rows = (0..BATCH).map(|_| row(100, DueAt::Now)).collect();
+        for rows in batches(tasks, BATCH) {
+            let rows = rows.map(|_| row(100, DueAt::Now)).collect();
             self.ask([Request::Post { rows, room: Room::default() }]);
         }
     }
@@ -119,8 +119,8 @@ impl Dispatcher {
 
     fn pass_through(&mut self, tasks: usize) {
         let mut open = Vec::new();
-        for _ in 0..tasks / BATCH {
-            let rows = (0..BATCH).map(|_| row(100, DueAt::Now)).collect();
+        for rows in batches(tasks, BATCH) {
+            let rows = rows.map(|_| row(100, DueAt::Now)).collect();
             let pools = vec![PoolRoom { pool: POOL, ready: BATCH, near: 0 }];
             let post = Request::Post { rows, room: Room { pools, total: BATCH, before: Timestamp(0) } };
             let [posted, _] = self.ask([post, Request::Settle(std::mem::take(&mut open))]);

@@ -1,5 +1,6 @@
 //! What the benches of boards ask with: a router, tasks, and how these end.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use taskyard::core::dispatch::Outcome;
@@ -71,4 +72,9 @@ pub(crate) fn settlements(claims: Vec<Claimed>) -> Vec<Settlement> {
         posts: Vec::new(),
     };
     claims.into_iter().map(settlement).collect()
+}
+
+/// The numbers of so many tasks, `size` together; the last may be fewer.
+pub(crate) fn batches(tasks: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..tasks).step_by(size).map(move |first| first..tasks.min(first + size))
 }
