@@ -1,4 +1,5 @@
-//! Counts the mail that was sent and not yet handled, so that a test knows when a yard is quiet. Decides nothing.
+//! Counts the mail that was sent and not yet handled, and the shells that have not begun, so that a test knows when a yard
+//! is quiet. Decides nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -9,7 +9,7 @@ use taskyard_core::{Machine, Now, Wakeup};
 
 use crate::clock::Clock;
 use crate::guardian::{Guardian, Tripwire};
-use crate::in_flight::InFlight;
+use crate::in_flight::{Flight, InFlight};
 use crate::post::Post;
 use crate::tell::Tell;
 
@@ -40,6 +40,8 @@ pub struct Shell<M: Machine> {
     post: Post,
     effects: Vec<M::Effect>,
     opening: Option<Opening<M>>,
+    /// Lands at the end of its first turn.
+    beginning: Option<Flight>,
     armed: Option<Alarm>,
     /// Held, not read: its drop is the news.
     _tripwire: Tripwire,
@@ -52,7 +54,8 @@ struct Alarm {
 }
 
 impl<M: Role> Shell<M> {
-    /// A shell that is not yet running; `role` is what the guardian calls it.
+    /// A shell that is not yet running; `role` is what the guardian calls it. It counts as mail until it has had its first
+    /// turn, or is dropped.
     pub fn new(role: &'static str, machine: M, post: Post, surroundings: &Surroundings) -> Self {
         Self {
             machine,
@@ -61,6 +64,7 @@ impl<M: Role> Shell<M> {
             post,
             effects: Vec::new(),
             opening: None,
+            beginning: Some(surroundings.in_flight.launch()),
             armed: None,
             _tripwire: surroundings.guardian.tripwire(role),
         }
@@ -138,6 +142,7 @@ impl<M: Role> Actor for Shell<M> {
                 open(machine, now, effects);
             }
         });
+        self.beginning = None;
     }
 }
 

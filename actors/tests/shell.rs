@@ -121,6 +121,27 @@ async fn a_batch_is_one_turn_and_reaches_the_neighbour_in_order() {
     assert!(matches!(told[..], [P::Demand(0), P::Drain, P::Drain, P::Demand(2)]), "{told:?}");
 }
 
+/// Seen: a yard that had not begun to register was quiet.
+#[actix::test]
+async fn a_shell_is_in_flight_until_it_has_begun() {
+    let around = surroundings(RealClock::start());
+    let mut neighbours = Neighbours::start();
+    let shell = || {
+        let post = Post::new(&neighbours.roles(&around.in_flight));
+        Shell::new("Queuer", Tally::default(), post, &around)
+            .opening(|_, _, effects| effects.push(queuer::Effect::Drain(PoolId(0))))
+    };
+    drop(shell());
+    assert_eq!(around.in_flight.count(), 0, "one that never begins is not waited for");
+
+    let _shell = shell().start();
+    assert_eq!(around.in_flight.count(), 1);
+    around.in_flight.quiet().await;
+
+    let told = neighbours.pool.rest();
+    assert!(matches!(told[..], [P::Drain, P::Demand(0)]), "{told:?}");
+}
+
 #[actix::test]
 async fn events_from_another_thread_share_a_wake_up_and_keep_their_order() {
     let around = surroundings(RealClock::start());

@@ -124,8 +124,6 @@ async fn a_submit_waits_for_the_store_and_then_says_why() {
 #[tokio::test]
 async fn a_full_disk_refuses_at_once() {
     let rig = Rig::start().await;
-    // Before it is registered a yard asks nothing of its store.
-    rig.pass(1).await;
     assert!(rig.yard.store_status().owner.is_some(), "registered");
     rig.faults.break_down(StoreError::Unwritable("disk full".into()));
     let error = soon(rig.submit()).await.expect("no panic").expect_err("the disk is full");
