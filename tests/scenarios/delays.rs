@@ -130,8 +130,8 @@ async fn ten_thousand_random_due_times_are_never_early() {
 
 const MIDNIGHT: Timestamp = Timestamp(1_800_000_000_000_000);
 
-/// A pool whose tasks end by hand, four at once.
-fn four_by_hand() -> (TestYard, Toys) {
+/// A pool whose tasks end by hand, four at once. It has begun: what is near is kept in the yard and not on the board.
+async fn four_by_hand() -> (TestYard, Toys) {
     let names = vec!["t".parse().expect("valid")];
     let toys = Toys::by_hand(4, names.clone());
     let launcher = {
@@ -144,7 +144,9 @@ fn four_by_hand() -> (TestYard, Toys) {
         settings: Settings { names: Some(names), concurrency: 4, ..sized(1, 1) },
         launcher: Box::new(launcher),
     };
-    (TestYard::start(Yard::builder().pool(pool), MIDNIGHT).expect("starts"), toys)
+    let test = TestYard::start(Yard::builder().pool(pool), MIDNIGHT).expect("starts");
+    soon(test.quiet()).await;
+    (test, toys)
 }
 
 /// Ends what runs, one by one, and says in which order it began; never more than four run.
@@ -162,7 +164,7 @@ async fn run_off(test: &TestYard, toys: &Toys, in_order: &[TaskId]) {
 /// near, which the Delayer held and had not looked at since the step.
 #[tokio::test]
 async fn what_is_due_by_a_stepped_clock_runs_once_in_order_and_relative_delays_are_kept() {
-    let (test, toys) = four_by_hand();
+    let (test, toys) = four_by_hand().await;
     let minutes = |n: u64| Duration::from_mins(n);
     let relative = submit_all(test.yard(), [task("t", "relative").delay(Duration::from_millis(1_500))]).await;
     // 7 and 50 share no factor, so each number comes once, in disorder. Ten are near, the others in the basket.
