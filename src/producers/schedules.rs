@@ -60,7 +60,8 @@ impl Scheduled {
         Ok(intake.read_own(Some(self.settings.id(tick)), &self.settings.task)?)
     }
 
-    /// The tick is ours, but its task met a full board: it waits for room, as every producer does.
+    /// A tick that meets a full board waits for room, as every producer does. The schedule has not moved on: it ticks again
+    /// then, with the same ids, or somebody else does if this program ends.
     async fn post_refused(&self, tasks: Vec<Arc<Task>>, posted: Vec<Posted>, intake: &Intake) {
         let answers = tasks.into_iter().zip(posted);
         let refused = answers.filter_map(|(task, posted)| match posted {

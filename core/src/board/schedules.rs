@@ -25,9 +25,14 @@ impl Board {
         (from, to): (Timestamp, Timestamp),
         rows: &[NewRow],
     ) -> Answer {
-        let ours = |schedule: &&mut ScheduleState| !schedule.paused && schedule.done == from;
-        let won = self.schedules.get_mut(name).filter(ours).map(|schedule| schedule.done = to);
-        let posted = won.map(|()| self.post(now, owner, rows, Room::default()));
+        let ours = |schedule: &ScheduleState| !schedule.paused && schedule.done == from;
+        let won = self.schedules.get(name).is_some_and(ours);
+        let posted = won.then(|| self.post(now, owner, rows, Room::default()));
+        if posted.as_deref().is_some_and(Ticked::moves_on)
+            && let Some(schedule) = self.schedules.get_mut(name)
+        {
+            schedule.done = to;
+        }
         Answer::Ticked(Ticked { state: self.schedules.get(name).cloned(), posted })
     }
 }

@@ -217,10 +217,18 @@ pub struct ScheduleState {
 /// The answer to a tick.
 #[derive(Debug, Clone)]
 pub struct Ticked {
-    /// The schedule afterwards; `None`: there is none of that name.
+    /// The schedule afterwards; `None`: there is none of that name. It has not moved on if a row met a full board.
     pub state: Option<ScheduleState>,
     /// What became of each row; `None`: somebody else was first, or it pauses, and nothing was posted.
     pub posted: Option<Vec<Posted>>,
+}
+
+impl Ticked {
+    /// Whether the schedule may move on: not while the board had no room for a row. Whoever asks again with the same ids
+    /// posts what is missing, and nothing twice.
+    pub fn moves_on(posted: &[Posted]) -> bool {
+        !posted.iter().any(|posted| matches!(posted, Posted::Refused(Refusal::Full)))
+    }
 }
 
 /// A batch that was opened.

@@ -136,7 +136,8 @@ pub enum Request {
         /// Where a new one begins: all ticks up to here are done with.
         begin: Timestamp,
     },
-    /// Posts what is due of a schedule and moves it on, in one write: once across all owners, whoever is first.
+    /// Posts what is due of a schedule and moves it on, in one write: once across all owners, whoever is first. If the board
+    /// is too full for a row, the others are kept and the schedule stays where it is.
     /// Answer: [`Ticked`](super::Answer::Ticked).
     Tick {
         /// Its name.

@@ -1,8 +1,9 @@
 //! Schedules: each tick is posted once, by whoever is first.
 
-use taskyard_core::store::{Answer, Posted, Request, RowState, ScheduleState, Ticked};
+use taskyard_core::board::Settings;
+use taskyard_core::store::{Answer, Posted, Refusal, Request, RowState, ScheduleState, Ticked};
 
-use crate::suite::rig::{A, NONE, Rig};
+use crate::suite::rig::{A, NONE, Rig, done};
 use crate::suite::task::{New, at, task};
 
 fn state(name: &str, done_ms: u64, paused: bool) -> ScheduleState {
@@ -97,6 +98,23 @@ fn a_repeated_tick_says_the_same_and_posts_no_more() {
     assert_eq!(again.state, Some(state("hourly", 100, false)));
     assert!(matches!(again.posted.as_deref(), Some([Posted::Kept(RowState::Ready)])), "it was not lost");
     assert_eq!(rig.claim(A, 9), [1]);
+}
+
+/// D20: a tick is not done with before the board has all of its tasks, and none is there twice then.
+#[test]
+fn a_tick_that_meets_a_full_board_is_asked_again() {
+    let mut rig = Rig::with(Settings { board_max: 1, ..Settings::default() });
+    schedule(&mut rig, "hourly", 0);
+    let ticked = tick(&mut rig, (0, 100), [task(1), task(2)]);
+    assert_eq!(ticked.state, Some(state("hourly", 0, false)));
+    let posted = ticked.posted.unwrap();
+    assert!(matches!(posted[..], [Posted::Kept(RowState::Ready), Posted::Refused(Refusal::Full)]));
+    assert_eq!(rig.claim(A, 9), [1]);
+    assert!(rig.settle(1, 1, done()));
+    let again = tick(&mut rig, (0, 100), [task(1), task(2)]);
+    assert_eq!(again.state, Some(state("hourly", 100, false)));
+    assert!(matches!(again.posted.unwrap()[..], [Posted::Known(_), Posted::Kept(RowState::Ready)]));
+    assert_eq!(rig.claim(A, 9), [2]);
 }
 
 #[test]

@@ -13,8 +13,10 @@ const BEGIN: &str = "INSERT INTO schedules (name, done) VALUES ($1, $2) ON CONFL
 const ONE: &str = "SELECT name, done, paused FROM schedules WHERE name = $1";
 const PAUSE: &str = "UPDATE schedules SET paused = $2 WHERE name = $1 RETURNING name, done, paused";
 const ALL: &str = "SELECT name, done, paused FROM schedules ORDER BY name COLLATE \"C\"";
-/// Whoever is first.
-const MOVE_ON: &str = "UPDATE schedules SET done = $3 WHERE name = $1 AND done = $2 AND NOT paused RETURNING name, done, paused";
+/// Whoever is first; others wait for the end of the transaction.
+const OURS: &str =
+    "SELECT name, done, paused FROM schedules WHERE name = $1 AND done = $2 AND NOT paused FOR UPDATE";
+const MOVE_ON: &str = "UPDATE schedules SET done = $2 WHERE name = $1 RETURNING name, done, paused";
 
 const LATEST: &str =
     "SELECT batch, run, sealed AND NOT EXISTS (SELECT FROM tasks WHERE tasks.batch = batches.batch)
@@ -58,13 +60,15 @@ impl Turn<'_> {
         to: Timestamp,
         rows: &[NewRow],
     ) -> Result<Ticked, Fault> {
-        let moved = self.session.row(MOVE_ON, &[&name, &from.0, &to.0]).await?;
-        if let Some(moved) = moved {
-            let posted = self.post(rows, Room::default()).await?;
-            return Ok(Ticked { state: Some(state(&moved)), posted: Some(posted) });
+        let Some(mut there) = self.session.row(OURS, &[&name, &from.0]).await? else {
+            let there = self.session.row(ONE, &[&name]).await?;
+            return Ok(Ticked { state: there.as_ref().map(state), posted: None });
+        };
+        let posted = self.post(rows, Room::default()).await?;
+        if Ticked::moves_on(&posted) {
+            there = self.session.row(MOVE_ON, &[&name, &to.0]).await?.unwrap_or(there);
         }
-        let there = self.session.row(ONE, &[&name]).await?;
-        Ok(Ticked { state: there.as_ref().map(state), posted: None })
+        Ok(Ticked { state: Some(state(&there)), posted: Some(posted) })
     }
 
     /// The unfinished run of this content, or a new one.

@@ -38,10 +38,16 @@ impl Turn<'_> {
         to: Timestamp,
         rows: &[NewRow],
     ) -> Sql<Ticked> {
-        let tick = "UPDATE schedule SET done = ?3 WHERE name = ?1 AND done = ?2 AND paused = 0";
-        let won = self.db.prepare_cached(tick)?.execute(params![name, from.0, to.0])? > 0;
-        let posted = if won { Some(self.post(rows, Room::default())?) } else { None };
-        Ok(Ticked { state: self.find_schedule(name)?, posted })
+        let state = self.find_schedule(name)?;
+        if !state.as_ref().is_some_and(|schedule| !schedule.paused && schedule.done == from) {
+            return Ok(Ticked { state, posted: None });
+        }
+        let posted = self.post(rows, Room::default())?;
+        if Ticked::moves_on(&posted) {
+            let move_on = "UPDATE schedule SET done = ?2 WHERE name = ?1";
+            self.db.prepare_cached(move_on)?.execute(params![name, to.0])?;
+        }
+        Ok(Ticked { state: self.find_schedule(name)?, posted: Some(posted) })
     }
 }
 
