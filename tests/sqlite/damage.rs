@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use taskyard::core::dispatch::{Outcome, Trash};
 use taskyard::core::store::{Answer, Request, RowState, StoreError};
 
-use crate::desk::{Desk, all, due_in, large, numbers, post, task, typed};
+use crate::desk::{Desk, POOL, all, due_in, large, numbers, post, task, typed};
 use crate::folder::Folder;
 
 /// A board and a way past it, into its file.
@@ -100,5 +100,29 @@ fn a_request_that_fails_does_not_spoil_its_neighbours() {
     assert!(matches!(&second, Err(StoreError::Unwritable(why)) if why.contains("for a test")), "{second:?}");
     assert!(desk.view(4).is_none(), "nothing is half written");
     assert_eq!(numbers(&desk.claim(9)), [1, 3]);
+    desk.verify();
+}
+
+/// B7: what is wrong with the file for a moment is not the task's fault.
+#[test]
+fn a_task_whose_record_cannot_be_read_or_written_just_now_is_not_put_aside() {
+    let (mut desk, db, _folder) = board();
+    desk.post([task(1), large(2), task(3)]);
+    db.execute_batch(
+        "CREATE TRIGGER sick BEFORE UPDATE ON task BEGIN SELECT RAISE(ABORT, 'sick'); END;
+         ALTER TABLE body RENAME TO gone;",
+    )
+    .unwrap();
+    for _ in 0..3 {
+        let refused = desk.try_ask(Request::Claim { pool: POOL, ready: 9, unjudged: 0 });
+        assert!(refused.is_err(), "{refused:?}");
+    }
+    db.execute_batch("DROP TRIGGER sick").unwrap();
+    let refused = desk.try_ask(Request::Claim { pool: POOL, ready: 9, unjudged: 0 });
+    assert!(refused.is_err(), "nor if it is the body that cannot be read: {refused:?}");
+    db.execute_batch("ALTER TABLE gone RENAME TO body").unwrap();
+    let claimed = desk.claim(9);
+    assert_eq!(numbers(&claimed), [1, 2, 3]);
+    assert!(claimed.iter().all(|claimed| claimed.epoch == 1), "what was refused is not counted");
     desk.verify();
 }

@@ -3,11 +3,11 @@
 use std::sync::Barrier;
 
 use rusqlite::Connection;
-use taskyard::core::store::{Request, StoreError};
+use taskyard::core::store::{Answer, Filter, Request, StoreError};
 use taskyard::core::time::Timestamp;
 use taskyard::store::Store as _;
 
-use crate::desk::{Desk, POOL, due_in, numbers, post, settle, task, typed};
+use crate::desk::{Desk, POOL, due_in, id, numbers, post, settle, task, typed};
 use crate::folder::Folder;
 
 struct Two {
@@ -61,6 +61,58 @@ fn no_row_is_claimed_by_two() {
     got.sort_unstable();
     assert_eq!(got, (0..100).collect::<Vec<_>>());
     a.verify();
+}
+
+/// B1, D8: three claim at once what a fourth cancels one by one. By hand with `RACES=10000`.
+#[test]
+fn of_those_who_reach_for_a_task_at_once_one_gets_it() {
+    let races = std::env::var("RACES").map_or(300, |races| races.parse().expect("a number"));
+    let folder = Folder::new();
+    let path = folder.path("board.db");
+    let mut desk = Desk::open(&path);
+    desk.post((0..races).map(task));
+    let start = Barrier::new(4);
+    let (claimed, cancelled) = std::thread::scope(|scope| {
+        let claimant = |_| scope.spawn(|| claim_all(Desk::open(&path), &start));
+        let claimants: Vec<_> = (0..3).map(claimant).collect();
+        let cancelled = scope.spawn(|| cancel_each(Desk::open(&path), &start, races));
+        let claimed = claimants.into_iter().flat_map(|thread| thread.join().expect("no panic"));
+        (claimed.collect::<Vec<_>>(), cancelled.join().expect("no panic"))
+    });
+    assert!(!claimed.is_empty() && !cancelled.is_empty(), "there was no race");
+    let mut all = [claimed, cancelled].concat();
+    all.sort_unstable();
+    assert_eq!(all, (0..races).collect::<Vec<_>>(), "each once");
+    let counts = desk.counts();
+    assert_eq!((counts.ready, counts.claimed), (0, 0));
+    desk.verify();
+}
+
+/// And settles it, until nothing is left.
+fn claim_all(mut desk: Desk, start: &Barrier) -> Vec<u64> {
+    let mut got = Vec::new();
+    start.wait();
+    loop {
+        let claimed = desk.insist_to_claim(2);
+        if claimed.is_empty() {
+            return got;
+        }
+        got.extend(numbers(&claimed));
+        desk.insist(settle(&claimed));
+    }
+}
+
+/// From the last, so that they meet the others. Those that it was in time for.
+fn cancel_each(mut desk: Desk, start: &Barrier, tasks: u64) -> Vec<u64> {
+    start.wait();
+    let mut cancel = |n: &u64| {
+        let filter = Filter { ids: vec![id(*n)], ..Filter::default() };
+        match desk.insist(Request::Cancel { filter, after: 0 }) {
+            Answer::Cancelled { tasks, .. } => !tasks.is_empty(),
+            other => panic!("{other:?}"),
+        }
+    };
+    (0..tasks).rev().filter(|n| cancel(n)).collect()
 }
 
 #[test]
