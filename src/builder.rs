@@ -2,6 +2,8 @@
 //! nothing that a running yard decides.
 
 mod pools;
+#[cfg(test)]
+mod tests;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -18,7 +20,7 @@ use taskyard_actors::worker::Launcher;
 use taskyard_core::board::{self, Board};
 use taskyard_core::conductor::{self, Conductor};
 use taskyard_core::live::LiveIndex;
-use taskyard_core::names::Pattern;
+use taskyard_core::names::{Pattern, TaskName};
 use taskyard_core::paired::Paired;
 use taskyard_core::pool;
 use taskyard_core::task::Retry;
@@ -190,7 +192,19 @@ impl Builder {
         Ok(())
     }
 
+    /// Keys hold within one dispatcher, and on such a store there may be several.
+    fn warn_of_keys(&self) {
+        let limited: Vec<_> = self.registry.limited().map(TaskName::as_str).collect();
+        if self.store.is_remote() && !limited.is_empty() {
+            tracing::warn!(
+                tasks = limited.join(", "),
+                "each dispatcher of a shared board limits these alone"
+            );
+        }
+    }
+
     fn start_with(mut self, pools: Pools) -> Result<Yard, StartError> {
+        self.warn_of_keys();
         self.conductor.observed |= self.observed;
         self.store.inform(&mut self.conductor);
         self.conductor.max_dispatches = self.max_dispatches.or(self.conductor.max_dispatches);

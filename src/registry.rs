@@ -10,7 +10,7 @@ use futures::future::LocalBoxFuture;
 use serde::Serialize;
 use serde_json::Value;
 use taskyard_core::names::{BadName, Lane, Namespace, TaskName};
-use taskyard_core::task::Task;
+use taskyard_core::task::{KeyLimits, Task};
 use taskyard_core::worker::WorkerEnd;
 
 use crate::context::Context;
@@ -123,6 +123,14 @@ impl Registry {
     /// What holds for tasks of this name that do not say otherwise.
     pub fn defaults(&self, name: &str) -> Option<&TaskDefaults> {
         self.handlers.get(name).map(|entry| &entry.defaults)
+    }
+
+    /// The names of tasks of which only so many run at once for a key, unless they say otherwise.
+    pub(crate) fn limited(&self) -> impl Iterator<Item = &TaskName> {
+        let limited = |entry: &&Entry| {
+            entry.defaults.limits.is_some_and(|limits| limits.running != KeyLimits::UNLIMITED)
+        };
+        self.handlers.values().filter(limited).map(|entry| &entry.name)
     }
 
     /// The name and the defaults of tasks of this name, to be shared by all of them.
