@@ -72,12 +72,12 @@ impl Waiting {
     }
 }
 
-/// About how many rows a request touches.
+/// About how many rows a request touches; more than a commit may is as much as too many.
 fn size(request: &Request) -> usize {
     match request {
         Request::Post { rows, .. } | Request::Tick { rows, .. } => rows.len(),
         Request::Settle(items) => items.len(),
-        Request::Claim { ready, unjudged, .. } => ready + unjudged,
+        Request::Claim { ready, unjudged, .. } => ready.saturating_add(*unjudged),
         Request::Preload { up_to, .. }
         | Request::Promote { up_to }
         | Request::TakeOver { up_to }
@@ -87,7 +87,7 @@ fn size(request: &Request) -> usize {
         Request::List { limit, .. } | Request::ListTrash { limit, .. } => *limit,
         _ => 1,
     }
-    .max(1)
+    .clamp(1, ROWS_MAX + 1)
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
     use std::sync::Arc;
 
     use taskyard_core::id::PoolId;
-    use taskyard_core::store::{Asker, OwnerId};
+    use taskyard_core::store::{Asker, Filter, OwnerId};
 
     use super::*;
     use crate::in_flight::InFlight;
@@ -154,5 +154,16 @@ mod tests {
         assert_eq!(in_flight.count(), 1, "the second waits");
         drop(waiting.next(Vec::new()));
         assert_eq!(in_flight.count(), 0);
+    }
+
+    #[test]
+    fn a_list_without_a_bound_is_a_request_like_others() {
+        let mut waiting = Waiting::default();
+        let list = Request::List { filter: Filter::default(), after: 0, limit: usize::MAX };
+        waiting.add(vec![claim(1, 1), ask(2, list), claim(3, 1)], InFlight::default().launch());
+        assert_eq!(numbers(&waiting.next(Vec::new())), [1]);
+        assert_eq!(numbers(&waiting.next(Vec::new())), [2]);
+        assert_eq!(numbers(&waiting.next(Vec::new())), [3]);
+        assert_eq!(waiting.rows, 0);
     }
 }
