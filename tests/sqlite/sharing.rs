@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 
 use rusqlite::Connection;
-use taskyard::core::store::{Answer, Filter, Request, StoreError};
+use taskyard::core::store::{Answer, Claimed, Filter, Request, StoreError};
 use taskyard::core::time::Timestamp;
 use taskyard::store::Store as _;
 
@@ -174,4 +174,26 @@ fn what_was_refused_is_done_when_it_is_asked_again() {
         }
     }
     assert_eq!(a.counts().claimed, 1);
+}
+
+/// A lane's number that was given here and rolled back is another's if another process gives it next.
+#[test]
+fn a_lane_number_that_was_rolled_back_is_forgotten() {
+    let Two { mut a, mut b, folder } = two();
+    let db = Connection::open(folder.path("board.db")).unwrap();
+    db.execute_batch("CREATE TRIGGER full BEFORE INSERT ON task BEGIN SELECT RAISE(ABORT, 'full'); END")
+        .unwrap();
+    let refused = a.try_ask(post([typed(1, r#"{"task":"one","namespace":"first"}"#)]));
+    assert!(refused.is_err(), "{refused:?}");
+    db.execute_batch("DROP TRIGGER full").unwrap();
+    b.post([typed(2, r#"{"task":"one","namespace":"second"}"#)]);
+    assert_eq!(namespaces(&a.claim(9)), ["second"]);
+    a.post([typed(3, r#"{"task":"one","namespace":"first"}"#)]);
+    assert_eq!(namespaces(&b.claim(9)), ["first"]);
+    a.verify();
+    b.verify();
+}
+
+fn namespaces(claimed: &[Claimed]) -> Vec<&str> {
+    claimed.iter().map(|claimed| claimed.task.lane.namespace.as_str()).collect()
 }

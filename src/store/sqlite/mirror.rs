@@ -96,9 +96,11 @@ impl Mirror {
         Ok(true)
     }
 
-    /// What is known is not so: the transaction was rolled back.
+    /// What is known is not so: the transaction was rolled back. Numbers that it gave to lanes are free again, perhaps for
+    /// another's.
     pub(super) fn doubt(&mut self) {
         self.version = None;
+        self.lanes.retain(|_| false);
     }
 
     /// Whether it is out of date.
