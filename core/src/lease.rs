@@ -130,10 +130,14 @@ impl Lease {
         self.pulse.is_some_and(|pulse| now.mono < pulse + self.settings.registration.lease)
     }
 
-    /// When a strict lease is taken for lost.
-    fn end(&self) -> Option<Instant64> {
-        let held = self.settings.registration.lease.saturating_sub(MARGIN);
-        (self.settings.strict && self.phase == Phase::In).then(|| self.renewed + held)
+    /// When a strict lease is taken for lost, and whoever leaves waits no longer: the others do not either.
+    pub fn end(&self) -> Option<Instant64> {
+        let lease = self.settings.registration.lease;
+        match self.phase {
+            Phase::In if self.settings.strict => Some(self.renewed + lease.saturating_sub(MARGIN)),
+            Phase::Leaving => Some(self.renewed + lease),
+            _ => None,
+        }
     }
 
     fn ask(&mut self, now: Now, request: Request, effects: &mut Vec<Effect>) {
@@ -166,6 +170,9 @@ impl Lease {
         if self.silent {
             return;
         }
+        if self.next <= now.mono {
+            self.leave_take_over();
+        }
         if self.open.is_some() {
             if self.next <= now.mono {
                 self.ask_again(now, effects);
@@ -183,6 +190,13 @@ impl Lease {
         }
     }
 
+    /// A take-over that is not answered stands aside: the next renewal says whether there is still something to take over.
+    fn leave_take_over(&mut self) {
+        if self.open.as_ref().is_some_and(|(_, request)| matches!(**request, Request::TakeOver { .. })) {
+            self.open = None;
+        }
+    }
+
     fn disown(&mut self, effects: &mut Vec<Effect>) {
         self.open = None;
         self.lapsed = false;
@@ -195,6 +209,7 @@ impl Lease {
     }
 
     fn gone(&mut self, effects: &mut Vec<Effect>) {
+        self.open = None;
         self.phase = Phase::Gone;
         effects.push(Effect::Released);
     }
@@ -232,6 +247,19 @@ impl Lease {
         }
     }
 
+    /// What is not named here is asked again when its patience is over.
+    fn failed(&mut self, effects: &mut Vec<Effect>) {
+        match self.open.as_ref().map(|(_, request)| &**request) {
+            Some(Request::TakeOver { .. }) => {
+                self.leave_take_over();
+                self.next = self.renewed + self.interval();
+            }
+            // It leaves before it was there.
+            Some(Request::Register(_)) if self.phase == Phase::Leaving => self.gone(effects),
+            _ => {}
+        }
+    }
+
     fn reply(&mut self, now: Now, reply: Reply, effects: &mut Vec<Effect>) {
         if self.open.as_ref().is_none_or(|(no, _)| *no != reply.no) {
             return;
@@ -242,8 +270,7 @@ impl Lease {
                 self.answered(now, answer, reply.status, effects);
             }
             Err(StoreError::Fenced) => self.disown(effects),
-            // Asked again when its patience is over.
-            Err(_) => {}
+            Err(_) => self.failed(effects),
         }
     }
 }
@@ -262,7 +289,10 @@ impl Machine for Lease {
                     self.open = None;
                 }
                 Phase::Out if self.open.is_none() => self.gone(effects),
-                Phase::Out => self.phase = Phase::Leaving,
+                Phase::Out => {
+                    self.renewed = self.asked;
+                    self.phase = Phase::Leaving;
+                }
                 Phase::Leaving | Phase::Gone => {}
             },
         }

@@ -217,3 +217,47 @@ fn cancel_marks_are_passed_on() {
     rig.answer(Ok(Answer::Renewed(Renewal { marked: vec![TaskId(1), TaskId(2)], lapsed: false })));
     assert_eq!(rig.told, ["2 marked"]);
 }
+
+/// A take-over that the store fails again and again, or does not answer, must not cost the registration.
+#[test]
+fn a_take_over_that_fails_does_not_starve_the_renewal() {
+    for is_answered in [true, false] {
+        let mut rig = Rig::registered(true);
+        let mut renewals = 0;
+        for _ in 0..200 {
+            rig.pass(Duration::from_millis(100), true);
+            match rig.asked().last() {
+                Some(&"renew") => {
+                    renewals += 1;
+                    rig.renewed(true);
+                }
+                Some(&"take over") if is_answered => {
+                    rig.answer(Err(StoreError::Unavailable("too slow".into())));
+                }
+                _ => {}
+            }
+        }
+        assert!(renewals > 3 && rig.told.is_empty(), "{renewals} renewals in 20 s; told {:?}", rig.told);
+    }
+}
+
+#[test]
+fn who_leaves_during_an_outage_is_let_go() {
+    let mut rig = Rig::registered(true);
+    rig.pass(LEASE, true);
+    assert_eq!(rig.told, ["disowned"]);
+    rig.tell(Event::Release);
+    rig.pass(LEASE / 2, true);
+    assert_eq!(rig.told, ["disowned"], "it may be registered by now, and then that is to be undone");
+    rig.answer(Err(StoreError::Unavailable("gone".into())));
+    assert_eq!(rig.told, ["disowned", "released"]);
+
+    for strict in [false, true] {
+        let mut rig = Rig::registered(strict);
+        rig.tell(Event::Release);
+        rig.pass(LEASE / 2, true);
+        assert!(rig.told.is_empty());
+        rig.pass(LEASE, true);
+        assert_eq!(rig.told, ["released"], "by then the others have taken over");
+    }
+}
