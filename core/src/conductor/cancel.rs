@@ -20,6 +20,8 @@ const NOBODY: u64 = 0;
 pub(super) struct Cancels {
     last: u64,
     operations: BTreeMap<u64, Operation>,
+    /// The request whose answer is taken in just now.
+    heard: Option<u64>,
 }
 
 /// One cancel under way.
@@ -53,6 +55,15 @@ impl Operation {
         self.asked == 0 && self.bringing.is_empty() && self.open.is_empty() && self.lost.is_empty()
     }
 
+    /// Whether a task that comes in was there before: brought by a request that was open already, or meant before. What is
+    /// submitted later is spared once the cancel has looked around.
+    fn reaches(&self, id: TaskId, heard: Option<u64>) -> bool {
+        !self.looked
+            || heard.is_some_and(|no| self.bringing.contains(&no))
+            || self.open.contains(&id)
+            || self.lost.contains(&id)
+    }
+
     fn into_answer(mut self) -> Effect {
         for id in self.filter.ids {
             self.answers.entry(id).or_insert(CancelAnswer::Absent);
@@ -62,12 +73,19 @@ impl Operation {
 }
 
 impl Cancels {
-    /// Whether a cancel under way picks the task; then its answer is open there.
+    /// A request was answered. What that brings comes until [`Conductor::cancels_go_on`].
+    pub(super) fn hears(&mut self, no: u64) {
+        self.heard = Some(no);
+    }
+
+    /// Whether a cancel under way picks a task that comes into the yard; then its answer is open there.
     pub(super) fn picks(&mut self, task: &Task) -> bool {
-        let mut picked = false;
+        let (mut picked, heard) = (false, self.heard);
         for operation in self.operations.values_mut().filter(|operation| operation.filter.picks(task)) {
-            operation.open.insert(task.id);
-            picked = true;
+            if operation.reaches(task.id, heard) {
+                operation.open.insert(task.id);
+                picked = true;
+            }
         }
         picked
     }
@@ -229,6 +247,7 @@ impl Conductor {
 
     /// A request was answered: what it could bring is in the yard now.
     pub(super) fn cancels_go_on(&mut self, no: u64, effects: &mut Vec<Effect>) {
+        self.cancels.heard = None;
         if self.cancels.operations.is_empty() {
             return;
         }

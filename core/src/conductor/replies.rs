@@ -22,6 +22,7 @@ impl Conductor {
             return self.strays.look_after_late(&answer);
         };
         self.basket.stands(self.standing.answered(no, status));
+        self.cancels.hears(no);
         self.take_answer(now, purpose, &request, answer, effects);
         self.cancels_go_on(no, effects);
         self.strays_go_on(now, no, effects);

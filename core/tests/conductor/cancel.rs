@@ -195,3 +195,14 @@ fn a_reschedule_that_meets_a_failed_run_is_answered_at_once() {
     yard.tell(Event::Missed(late));
     assert_eq!(yard.rescheduled(ASK), RescheduleResult::Running);
 }
+
+#[test]
+fn a_cancel_spares_what_is_submitted_after_it_and_ends() {
+    let mut yard = Yard::new(100);
+    yard.submit([task(1)]);
+    yard.cancel(ASK, Filter { task: Some("one".parse().unwrap()), ..Filter::default() });
+    yard.submit([task(2)]);
+    yard.meet_cancel();
+    assert_eq!(yard.cancelled(ASK), [(1, Cancelled)], "it waits for nothing that came later");
+    assert!(yard.outcomes().iter().all(|(id, _)| *id != 2));
+}
