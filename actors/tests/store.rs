@@ -33,6 +33,8 @@ impl Machine for AnyConductor {
 struct Recorder {
     commits: Sender<Vec<Asked>>,
     changed: Arc<Mutex<Option<Status>>>,
+    /// How long it may take, as it was told last.
+    limit: Arc<Mutex<Option<Duration>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +72,10 @@ impl Store for Recorder {
     fn look(&mut self, _: Now) -> Option<Status> {
         self.changed.lock().expect("no panic").take()
     }
+
+    fn limit(&mut self, span: Option<Duration>) {
+        *self.limit.lock().expect("no panic") = span;
+    }
 }
 
 struct Rig {
@@ -78,6 +84,7 @@ struct Rig {
     closing: Closing,
     commits: Receiver<Vec<Asked>>,
     changed: Arc<Mutex<Option<Status>>>,
+    limit: Arc<Mutex<Option<Duration>>>,
     bell: Bell,
     faults: Faults,
     clock: VirtualClock,
@@ -91,6 +98,10 @@ impl Rig {
     }
 
     fn with(faults: Faults) -> Self {
+        Self::leased(faults, settings())
+    }
+
+    fn leased(faults: Faults, lease: lease::Settings) -> Self {
         let clock = VirtualClock::at(Timestamp(0));
         let (guardian, in_flight) = (Guardian::default(), InFlight::default());
         let around = Surroundings {
@@ -99,14 +110,15 @@ impl Rig {
             in_flight: in_flight.clone(),
         };
         let (commits, received) = channel();
-        let changed = Arc::new(Mutex::default());
-        let store = Faulty::new(Recorder { commits, changed: Arc::clone(&changed) }, &faults);
+        let (changed, limit) = (Arc::new(Mutex::default()), Arc::new(Mutex::default()));
+        let recorder = Recorder { commits, changed: Arc::clone(&changed), limit: Arc::clone(&limit) };
+        let store = Faulty::new(recorder, &faults);
         let (ring, bell) = channel();
         let open = move |bell| {
             ring.send(bell).expect("the test listens");
             Ok::<_, ()>(Box::new(store) as Box<dyn Store>)
         };
-        let (opened, closing) = store::open(&around, settings(), open).expect("a thread").expect("a store");
+        let (opened, closing) = store::open(&around, lease, open).expect("a thread").expect("a store");
         let conductor = Probe::start();
         let inlet = Inlet::new(conductor.recipient(), in_flight.clone());
         Self {
@@ -116,6 +128,7 @@ impl Rig {
             conductor,
             closing,
             changed,
+            limit,
             faults,
             clock,
             guardian,
@@ -268,6 +281,37 @@ async fn the_lease_is_renewed_while_the_yards_thread_is_blocked_but_not_for_ever
     assert_eq!(rig.commits(), [[Asked::Renew]]);
 }
 
+/// B17: a server that was not heard of kept the thread so long that others ran what still ran here.
+#[actix::test]
+async fn a_store_may_take_no_longer_than_until_a_strict_lease_is_taken_for_lost() {
+    for (strict, left) in [(true, Some(Duration::from_secs(6))), (false, None)] {
+        let rig = Rig::leased(Faults::default(), lease::Settings { strict, ..settings() });
+        rig.tell_lease(lease::Event::Pulse);
+        rig.quiet().await;
+        rig.advance(Duration::from_secs(3)).await;
+        rig.ask([1]);
+        rig.quiet().await;
+        assert_eq!(*rig.limit.lock().expect("no panic"), left);
+    }
+}
+
+/// B17
+#[actix::test]
+async fn that_a_lease_is_lost_is_told_before_the_store_is_asked_for_the_next() {
+    let mut rig = Rig::leased(Faults::default(), lease::Settings { strict: true, ..settings() });
+    rig.tell_lease(lease::Event::Pulse);
+    rig.quiet().await;
+    rig.conductor.rest();
+    rig.faults.hold();
+    rig.clock.advance(Duration::from_secs(9));
+    rig.faults.holds_one().await;
+    let told = tokio::time::timeout(Duration::from_secs(10), rig.conductor.next()).await;
+    assert!(matches!(told, Ok(Event::Disowned)), "{told:?}");
+    rig.faults.let_go();
+    rig.quiet().await;
+    assert_eq!(rig.commits().last(), Some(&vec![Asked::Renew]), "registered anew");
+}
+
 #[actix::test]
 async fn a_registration_that_is_given_up_is_told() {
     let mut rig = Rig::registered().await;
@@ -372,7 +416,7 @@ fn a_store_that_does_not_open_says_why() {
 #[test]
 fn a_store_that_nobody_uses_is_closed() {
     let (commits, closed) = channel();
-    let store = Recorder { commits, changed: Arc::default() };
+    let store = Recorder { commits, changed: Arc::default(), limit: Arc::default() };
     let opened = store::open(&surroundings(), settings(), |_| Ok::<_, ()>(Box::new(store) as _));
     let (opened, closing) = opened.expect("a thread").expect("a store");
     drop(opened);

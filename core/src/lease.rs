@@ -130,7 +130,8 @@ impl Lease {
         self.pulse.is_some_and(|pulse| now.mono < pulse + self.settings.registration.lease)
     }
 
-    /// When a strict lease is taken for lost, and whoever leaves waits no longer: the others do not either.
+    /// When a strict lease is taken for lost, unless it is renewed before; or when whoever leaves waits no longer, as the
+    /// others do not either.
     pub fn end(&self) -> Option<Instant64> {
         let lease = self.settings.registration.lease;
         match self.phase {

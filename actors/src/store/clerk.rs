@@ -44,7 +44,7 @@ pub(super) struct Clerk {
     waiting: Waiting,
     /// When the store is looked at next.
     look: Instant64,
-    /// What the Conductor is told at the end of this turn.
+    /// What the Conductor is told next.
     mail: Vec<conductor::Event>,
     /// They land once nothing follows from them any more.
     flights: Vec<Flight>,
@@ -146,10 +146,15 @@ impl Clerk {
         let Batch { asks, flights } = self.waiting.next(std::mem::take(&mut self.own));
         self.flights.extend(flights);
         if !asks.is_empty() {
+            self.brace(now);
             let replies = self.store.answer(now, &asks);
             self.sort(&asks, replies);
         }
         self.look(self.desk.clock.now());
+        self.tell();
+    }
+
+    fn tell(&mut self) {
         self.desk.conductor.put(self.mail.drain(..));
     }
 
@@ -186,10 +191,19 @@ impl Clerk {
         }
     }
 
+    /// Before the store is called, which may be long in answering: what is known is told, and the lease will be taken for
+    /// lost in time.
+    fn brace(&mut self, now: Now) {
+        self.tell();
+        let left = |end: Instant64| Duration::from_micros(end.since(now.mono).max(0) as u64);
+        self.store.limit(self.lease.end().map(left));
+    }
+
     fn look(&mut self, now: Now) {
         if self.look <= now.mono {
             self.desk.bell.heard();
             self.look = now.mono + LOOK_EVERY;
+            self.brace(now);
             self.mail.extend(self.store.look(now).map(conductor::Event::Hint));
         }
     }

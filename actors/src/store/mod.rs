@@ -13,6 +13,8 @@ pub use bell::Bell;
 pub use gateway::{Closing, Gateway, Opened, open};
 pub use health::{Health, StoreDown, StoreStatus};
 
+use std::time::Duration;
+
 use taskyard_core::Now;
 use taskyard_core::store::{Ask, Reply, Status};
 
@@ -33,6 +35,11 @@ pub trait Store: Send {
     /// How the board stands if others may have changed it since the last call of either method; `None`: nobody did. Called
     /// about once a second, and after the store rang its [`Bell`].
     fn look(&mut self, now: Now) -> Option<Status>;
+
+    /// How long each of the next calls may take; `None`: as long as the store thinks fit. What is not known by then must be
+    /// given up: the lease is taken for lost at that moment, and what runs has to be ended before others may run it. A store
+    /// that nobody else can reach while this yard can't need not heed it.
+    fn limit(&mut self, _span: Option<Duration>) {}
 }
 
 impl<S: Store + ?Sized> Store for Box<S> {
@@ -42,5 +49,9 @@ impl<S: Store + ?Sized> Store for Box<S> {
 
     fn look(&mut self, now: Now) -> Option<Status> {
         (**self).look(now)
+    }
+
+    fn limit(&mut self, span: Option<Duration>) {
+        (**self).limit(span);
     }
 }

@@ -2,6 +2,7 @@
 //! store that it wraps.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use taskyard_core::Now;
 use taskyard_core::store::{Ask, Reply, Status, StoreError};
@@ -161,6 +162,10 @@ impl<S: Store> Store for Faulty<S> {
 
     fn look(&mut self, now: Now) -> Option<Status> {
         self.store.look(now)
+    }
+
+    fn limit(&mut self, span: Option<Duration>) {
+        self.store.limit(span);
     }
 }
 

@@ -45,6 +45,8 @@ pub(super) struct Identity {
 /// See the [module](self).
 pub(super) struct Engine {
     link: Link,
+    /// How long the next transaction may take.
+    patience: Duration,
     memory: Memory,
     identity: Identity,
     clock: Clock,
@@ -77,6 +79,7 @@ impl Engine {
         sweeper: Sweeper,
     ) -> Self {
         Self {
+            patience: link.patience,
             link,
             memory,
             identity,
@@ -92,8 +95,12 @@ impl Engine {
         }
     }
 
+    pub(super) fn limit(&mut self, span: Option<Duration>) {
+        self.patience = span.map_or(self.link.patience, |span| span.min(self.link.patience));
+    }
+
     pub(super) async fn answer(&mut self, now: Now, asks: &[Ask]) -> Vec<Reply> {
-        let patience = self.link.patience;
+        let patience = self.patience;
         let answered = tokio::time::timeout(patience, self.transact(now, asks)).await;
         let fault = match answered {
             Ok(Ok((answers, status))) => {
@@ -120,7 +127,7 @@ impl Engine {
 
     /// How the board stands, unless it stands as was said last and nothing waits.
     pub(super) async fn look(&mut self, now: Now) -> Option<Status> {
-        let looked = tokio::time::timeout(self.link.patience, self.look_at(now)).await;
+        let looked = tokio::time::timeout(self.patience, self.look_at(now)).await;
         let status =
             looked.ok()?.inspect_err(|fault| tracing::debug!(%fault, "not looked at the board")).ok()?;
         let idle = status.ready.is_empty() && status.unjudged.is_empty();

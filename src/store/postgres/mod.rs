@@ -15,6 +15,8 @@
 //! transaction's number tells later whether it was committed ([`pg_xact_status`]); so each request is carried out once,
 //! however often it is asked, for as long as the process lives.
 //!
+//! A server that does not answer is given up after a while, and at the latest when the lease is taken for lost.
+//!
 //! # Whose clock
 //! The server's decides, for due times and leases ([`Clock`]).
 //!
@@ -192,6 +194,10 @@ impl Store for Postgres {
 
     fn look(&mut self, now: Now) -> Option<Status> {
         self.runtime.block_on(self.engine.look(now))
+    }
+
+    fn limit(&mut self, span: Option<Duration>) {
+        self.engine.limit(span);
     }
 }
 
