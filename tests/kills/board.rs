@@ -1,5 +1,7 @@
 //! What the board has recorded, read through the library as any program would.
 
+use std::time::{Duration, Instant};
+
 use futures::future::join_all;
 use taskyard::core::TaskId;
 use taskyard::core::store::{Counts, OwnerView, TaskView};
@@ -9,6 +11,8 @@ use tokio::runtime::Runtime;
 
 /// How many questions are asked at once.
 const AT_ONCE: usize = 500;
+/// Nothing that is waited for takes so long.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A yard on the board that runs nothing.
 pub(crate) struct Board {
@@ -42,6 +46,14 @@ impl Board {
 
     pub(crate) fn task(&self, id: TaskId) -> TaskView {
         self.tasks(&[id]).pop().expect("one")
+    }
+
+    /// Waits until there is such a task.
+    pub(crate) fn knows(&self, id: TaskId) {
+        let until = Instant::now() + PATIENCE;
+        while self.runtime.block_on(self.yard.get(id)).expect("answered").is_none() {
+            assert!(Instant::now() < until, "nobody knows {id}");
+        }
     }
 
     pub(crate) fn counts(&self) -> Counts {

@@ -2,6 +2,7 @@
 //! lost, what ran is what is recorded, and who comes too late is refused.
 #![cfg(all(feature = "sqlite", feature = "testing"))]
 
+mod acknowledged;
 mod board;
 mod campaign;
 mod dice;

@@ -16,34 +16,34 @@ use crate::site::{LEASE, Site};
 use crate::verdict::Case;
 
 /// A task that goes on once a file is there.
-fn until(site: &Site, file: &str) -> Value {
+pub(crate) fn until(site: &Site, file: &str) -> Value {
     site.task(json!({ "until": site.scratch.path(file) }))
 }
 
-fn submit(server: &Server, task: &Value) -> TaskId {
+pub(crate) fn submit(server: &Server, task: &Value) -> TaskId {
     uuid(&server.ask(&task.to_string())).parse().expect("an id")
 }
 
 /// Waits until a task runs in this pass.
-fn runs(journal: &mut Journal, id: TaskId, epoch: u32) -> Start {
+pub(crate) fn runs(journal: &mut Journal, id: TaskId, epoch: u32) -> Start {
     let run = |start: &&Start| start.uuid == id && start.epoch == epoch;
     journal.until(|starts| starts.iter().find(run).cloned())
 }
 
-fn status(server: &Server) -> Value {
+pub(crate) fn status(server: &Server) -> Value {
     server.ask(r#"{"control":"status"}"#)["ok"].clone()
 }
 
-fn show(id: TaskId) -> String {
+pub(crate) fn show(id: TaskId) -> String {
     json!({ "control": "task_show", "control_data": { "uuid": id } }).to_string()
 }
 
-fn ends(server: &Server, id: TaskId) {
+pub(crate) fn ends(server: &Server, id: TaskId) {
     server.ask_until(&show(id), |reply| reply["ok"]["state"] == "ended");
 }
 
 /// Its second pass is the one that counts, and the first is known to be lost.
-fn check_second_pass(journal: &mut Journal, view: &TaskView) {
+pub(crate) fn check_second_pass(journal: &mut Journal, view: &TaskView) {
     let passes = journal.passes();
     let case = Case { fate: Fate::PLAIN, ran: &passes[&view.id], view };
     case.judge().unwrap_or_else(|why| panic!("{why}: {view:#?}"));
@@ -54,10 +54,21 @@ fn check_second_pass(journal: &mut Journal, view: &TaskView) {
 /// B3: nobody has it before the lease of the dead one has ended; then it is delivered for the second time.
 #[test]
 fn a_task_whose_dispatcher_died_waits_for_the_end_of_the_lease() {
-    let site = Site::on_disk();
+    check_death(&Site::on_disk());
+}
+
+/// B3
+#[cfg(feature = "postgres")]
+#[test]
+fn a_task_on_a_server_whose_dispatcher_died_waits_for_the_end_of_the_lease() {
+    let Some(schema) = crate::server::Schema::new() else { return };
+    check_death(&Site::on_postgres(schema));
+}
+
+fn check_death(site: &Site) {
     let mut journal = site.journal();
     let mut first = site.serve();
-    let task = submit(&first, &until(&site, "go on"));
+    let task = submit(&first, &until(site, "go on"));
     runs(&mut journal, task, 1);
     let (second, board) = (site.serve(), Board::open(site.store()));
 
@@ -82,10 +93,21 @@ fn a_task_whose_dispatcher_died_waits_for_the_end_of_the_lease() {
 /// it goes on as a new owner.
 #[test]
 fn a_dispatcher_that_is_held_up_past_its_lease_is_refused_and_goes_on_anew() {
-    let site = Site::on_disk();
+    check_hold(&Site::on_disk());
+}
+
+/// B5
+#[cfg(feature = "postgres")]
+#[test]
+fn a_dispatcher_that_is_held_up_is_refused_by_a_server_and_goes_on_anew() {
+    let Some(schema) = crate::server::Schema::new() else { return };
+    check_hold(&Site::on_postgres(schema));
+}
+
+fn check_hold(site: &Site) {
     let mut journal = site.journal();
     let mut late = site.serve();
-    let [ended, running] = ["ended", "running"].map(|file| submit(&late, &until(&site, file)));
+    let [ended, running] = ["ended", "running"].map(|file| submit(&late, &until(site, file)));
     let before = [ended, running].map(|task| runs(&mut journal, task, 1));
     let registered = status(&late)["store"]["owner"].clone();
     let other = site.serve();
@@ -113,25 +135,4 @@ fn a_dispatcher_that_is_held_up_past_its_lease_is_refused_and_goes_on_anew() {
     }
     let succeeded = |server: &Server| status(server)["ended"]["succeeded"].as_u64().expect("a number");
     assert_eq!(succeeded(&late) + succeeded(&other), 3, "each ended once");
-}
-
-/// D5: what was acknowledged is there after a kill; brought again it makes no second row.
-#[test]
-fn what_was_acknowledged_outlives_a_kill_and_is_one_row_if_it_is_brought_again() {
-    let site = Site::on_disk();
-    let mut task = site.task(json!({}));
-    task["uuid"] = "01970000-0000-7000-8000-000000000001".into();
-    task["delay"] = 3_600.into();
-    let mut first = site.serve();
-    let id = submit(&first, &task);
-    first.signal(Signal::KILL);
-    first.end();
-
-    let second = site.serve();
-    task["delay"] = 0.into();
-    assert_eq!(submit(&second, &task), id);
-    let shown = second.ask(&show(id));
-    assert_eq!(shown["ok"]["state"], "delayed", "the first one holds: {shown}");
-    assert_eq!(status(&second)["tasks"]["delayed"], 1);
-    assert!(site.journal().starts().is_empty());
 }
