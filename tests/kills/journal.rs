@@ -13,7 +13,7 @@ use taskyard::core::id::Epoch;
 use taskyard::core::rfc3339;
 use taskyard::core::time::Timestamp;
 
-/// Nothing that is waited for takes so long.
+/// Nothing that goes on rests for so long.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// A file tells nobody that it grew.
 const LOOK: Duration = Duration::from_millis(2);
@@ -71,10 +71,13 @@ impl Journal {
 
     /// Waits until there is what is looked for.
     pub(crate) fn until<T>(&mut self, find: impl Fn(&[Start]) -> Option<T>) -> T {
-        let until = Instant::now() + PATIENCE;
+        let (mut until, mut known) = (Instant::now() + PATIENCE, self.starts.len());
         loop {
             if let Some(found) = find(self.starts()) {
                 return found;
+            }
+            if self.starts.len() > known {
+                (until, known) = (Instant::now() + PATIENCE, self.starts.len());
             }
             assert!(Instant::now() < until, "it is not there: {:#?}", self.starts);
             thread::sleep(LOOK);

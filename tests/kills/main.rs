@@ -5,6 +5,7 @@
 mod acknowledged;
 mod board;
 mod campaign;
+mod crowd;
 mod dice;
 mod dispatcher;
 #[path = "../supervisor/harness.rs"]

@@ -43,7 +43,7 @@ pub(crate) fn ends(server: &Server, id: TaskId) {
 }
 
 /// Its second pass is the one that counts, and the first is known to be lost.
-pub(crate) fn check_second_pass(journal: &mut Journal, view: &TaskView) {
+fn check_second_pass(journal: &mut Journal, view: &TaskView) {
     let passes = journal.passes();
     let case = Case { fate: Fate::PLAIN, ran: &passes[&view.id], view };
     case.judge().unwrap_or_else(|why| panic!("{why}: {view:#?}"));

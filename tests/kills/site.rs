@@ -20,6 +20,9 @@ use crate::server::Schema;
 /// The shortest lease that a configuration may say.
 pub(crate) const LEASE: Duration = Duration::from_secs(2);
 
+/// Few, so that none has all that falls due at once.
+const NEAR: usize = 50;
+
 pub(crate) struct Site {
     pub(crate) scratch: Scratch,
     url: String,
@@ -47,7 +50,7 @@ impl Site {
 
     fn on(scratch: Scratch, url: String, more: &str) -> Self {
         let config = format!(
-            "[store]\nlease = '{lease}s'\n{more}\
+            "[store]\nlease = '{lease}s'\n{more}[yard]\nnear_max = {NEAR}\n\
              [pools.work]\npatterns = ['work.#']\nmin = 1\nmax = 4\ngrace = '200ms'\nkill_after = '200ms'\n",
             lease = LEASE.as_secs()
         );
