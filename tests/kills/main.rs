@@ -14,6 +14,10 @@ mod harness;
 mod journal;
 mod owners;
 mod plan;
+#[cfg(feature = "postgres")]
+#[path = "../postgres/private.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod private;
 mod random;
 #[cfg(feature = "postgres")]
 #[path = "../postgres/server.rs"]

@@ -25,3 +25,12 @@ fn two_supervisors_on_one_server_lose_nothing_either() {
     let scale = Scale { kills: 8, tasks: 800, seconds: 0.03 }.or_more();
     assert!(Campaign::draw(&Site::on_postgres(schema), &scale).fight(true) >= 5, "it was done too early");
 }
+
+/// B17, B22: the database is killed as well.
+#[cfg(feature = "postgres")]
+#[test]
+fn two_supervisors_whose_server_is_killed_at_random_lose_nothing_either() {
+    let Some(server) = crate::private::PrivateServer::start("kills", &[]) else { return };
+    let scale = Scale { kills: 6, tasks: 400, seconds: 0.03 }.or_more();
+    assert!(Campaign::draw(&Site::on_database(server), &scale).fight(true) >= 5, "it was done too early");
+}

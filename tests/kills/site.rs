@@ -15,6 +15,8 @@ use taskyard::store::StoreUrl;
 use crate::harness::{Run, Scratch, Server, supervisor};
 use crate::journal::Journal;
 #[cfg(feature = "postgres")]
+use crate::private::PrivateServer;
+#[cfg(feature = "postgres")]
 use crate::server::Schema;
 
 /// The shortest lease that a configuration may say.
@@ -31,6 +33,9 @@ pub(crate) struct Site {
     /// Of a Postgres database, where the board is there.
     #[cfg(feature = "postgres")]
     schema: Option<Schema>,
+    /// The server that has it, if it is this site's own.
+    #[cfg(feature = "postgres")]
+    database: Option<PrivateServer>,
 }
 
 impl Site {
@@ -48,6 +53,19 @@ impl Site {
         Self { schema: Some(schema), ..site }
     }
 
+    /// With a board on a server of its own, which may be struck too.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn on_database(database: PrivateServer) -> Self {
+        let site = Self::on_postgres(Schema::at(&database.url));
+        Self { database: Some(database), ..site }
+    }
+
+    /// The server that may be struck.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn database(&self) -> Option<&PrivateServer> {
+        self.database.as_ref()
+    }
+
     fn on(scratch: Scratch, url: String, more: &str) -> Self {
         let config = format!(
             "[store]\nlease = '{lease}s'\n{more}[yard]\nnear_max = {NEAR}\n\
@@ -63,6 +81,8 @@ impl Site {
             runs,
             #[cfg(feature = "postgres")]
             schema: None,
+            #[cfg(feature = "postgres")]
+            database: None,
         }
     }
 

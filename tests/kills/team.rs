@@ -4,6 +4,8 @@ use rustix::process::Signal;
 
 use crate::dice::Dice;
 use crate::harness::{Run, Server};
+#[cfg(feature = "postgres")]
+use crate::private::PrivateServer;
 use crate::site::{LEASE, Running, Site};
 
 pub(crate) struct Team<'a> {
@@ -53,6 +55,10 @@ impl<'a> Team<'a> {
 
     /// One of them, or both, for the `struck`th time.
     pub(crate) fn strike(&mut self, struck: usize, dice: &mut Dice) {
+        #[cfg(feature = "postgres")]
+        if let Some(database) = self.site.database() {
+            return self.strike_with(database, struck, dice);
+        }
         let Some(companion) = &self.companion else { return self.kill_leader() };
         match Strike::draw(struck, dice) {
             Strike::KillLeader => self.kill_leader(),
@@ -73,6 +79,31 @@ impl<'a> Team<'a> {
                 self.leader.ends_within(LEASE + dice.span(LEASE / 2));
                 companion.signal(Signal::CONT);
             }
+        }
+    }
+
+    /// The database goes as in a power cut, for less or more than a lease, and who goes with it is: nobody, each of both, and
+    /// both; then they are drawn.
+    #[cfg(feature = "postgres")]
+    fn strike_with(&mut self, database: &PrivateServer, struck: usize, dice: &mut Dice) {
+        let with = if struck < 4 { struck as u64 } else { dice.up_to(3) };
+        let (leader, companion) = (with & 1 > 0, with & 2 > 0);
+        database.stop();
+        if leader {
+            self.leader.signal(Signal::KILL);
+        }
+        if let Some(other) = self.companion.as_ref().filter(|_| companion) {
+            other.signal(Signal::KILL);
+        }
+        // Nobody ends well while it is gone.
+        let ended = !leader && self.leader.ends_within(dice.span(LEASE * 3 / 2));
+        database.start_again();
+        assert!(!ended, "{:#?}", self.leader.end());
+        if leader {
+            self.kill_leader();
+        }
+        if companion {
+            self.kill_companion();
         }
     }
 

@@ -15,19 +15,20 @@ impl PrivateServer {
         crate::server::url()?;
         let folder = std::env::temp_dir().join(format!("taskyard-{name}-{}", std::process::id()));
         let mut server = Self { folder, url: String::new() };
-        server.begin(options);
+        server.url = server.begin(options);
         Some(server)
     }
 
-    /// Starts it again.
-    pub(crate) fn start_again(&mut self) {
-        self.begin(&[]);
-    }
-
-    fn begin(&mut self, options: &[&str]) {
+    /// Gives the URL.
+    fn begin(&self, options: &[&str]) -> String {
         let Output { status, stdout, stderr } = self.script("start", options);
         assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
-        String::from_utf8(stdout).unwrap().trim().clone_into(&mut self.url);
+        String::from_utf8(stdout).unwrap().trim().to_owned()
+    }
+
+    /// Starts it again, with the same URL.
+    pub(crate) fn start_again(&self) {
+        assert_eq!(self.begin(&[]), self.url);
     }
 
     /// The whole path of one of its files.

@@ -12,7 +12,7 @@ use taskyard::store::postgres::Options;
 /// B17
 #[test]
 fn a_server_that_is_stopped_and_started_again_has_all_that_was_answered() {
-    let Some(mut server) = PrivateServer::start("restart", &[]) else { return };
+    let Some(server) = PrivateServer::start("restart", &[]) else { return };
     let schema = Schema::at(&server.url);
     let durable = Options { durability: Durability::Full, ..options(&schema) };
     let mut desk = Desk::opened(durable, || {});
