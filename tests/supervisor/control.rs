@@ -136,3 +136,40 @@ fn a_schedule_can_be_paused_and_run_out_of_turn() {
 fn a_board_of_one_has_no_owners() {
     assert_eq!(Server::start().ask(r#"{"control":"owners"}"#)["ok"], json!([]));
 }
+
+#[test]
+fn a_delayed_task_can_be_moved_to_now() {
+    let server = Server::start();
+    let id = uuid(&server.ask(r#"{"task":"echo","delay":600}"#));
+    let moved = server.ask(&command("reschedule", &json!({ "uuid": id, "delay": 0 })));
+    assert_eq!(moved["ok"], json!({ "uuid": id, "result": "done" }), "{moved}");
+    let show = command("task_show", &json!({ "uuid": id }));
+    server.ask_until(&show, |reply| reply["ok"]["end"]["outcome"] == "succeeded");
+}
+
+/// One worker.
+const ONE: &str = r##"
+    [pools.one]
+    patterns = ["#"]
+    max = 1
+"##;
+
+#[test]
+fn a_pool_that_is_scaled_up_runs_more_at_once_and_scaled_down_less() {
+    let server = Server::with_config(ONE);
+    let mut connection = server.connect();
+    for _ in 0..2 {
+        connection.ask(r#"{"task":"sleep","kwargs":{"seconds":600}}"#);
+    }
+    let status = r#"{"control":"status"}"#;
+    let running =
+        |reply: &Value| (reply["ok"]["tasks"]["running"].clone(), reply["ok"]["tasks"]["queued"].clone());
+    server.ask_until(status, |reply| running(reply) == (json!(1), json!(1)));
+    let size = json!({ "pool": "one", "min": 2, "max": 2 });
+    assert_eq!(connection.ask(&command("scale", &size))["ok"], size);
+    server.ask_until(status, |reply| running(reply) == (json!(2), json!(0)));
+    let size = json!({ "pool": "one", "min": 0, "max": 1 });
+    assert_eq!(connection.ask(&command("scale", &size))["ok"], size);
+    connection.ask(&command("cancel", &json!({ "all": true })));
+    server.ask_until(status, |reply| reply["ok"]["pools"]["one"]["workers"].as_u64() <= Some(1));
+}
