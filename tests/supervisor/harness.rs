@@ -27,15 +27,21 @@ pub(crate) fn binary() -> PathBuf {
     binary
 }
 
+/// What starts the supervisor where a test says, with nothing else said.
+pub(crate) fn bare() -> Command {
+    let mut command = Command::new(binary());
+    command.env("RUST_BACKTRACE", "0").env_remove("RUST_LOG").stdin(Stdio::null());
+    command
+}
+
 /// What starts the supervisor in the repository's root. Where nothing is said of it, its board is in memory: a file of that
 /// place would be shared by all tests.
 pub(crate) fn supervisor(arguments: &[&str]) -> Command {
-    let mut command = Command::new(binary());
+    let mut command = bare();
     if !arguments.contains(&"--store") {
         command.args(["--store", "memory"]);
     }
     command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));
-    command.env("RUST_BACKTRACE", "0").env_remove("RUST_LOG").stdin(Stdio::null());
     command
 }
 

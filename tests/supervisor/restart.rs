@@ -1,13 +1,15 @@
 //! What a killed supervisor leaves on a board on disk, the next one goes on with.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Stdio};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::harness::{Run, Scratch, Server, kill, supervisor, uuid};
+use crate::harness::{Run, Scratch, Server, bare, kill, supervisor, uuid};
 
 /// One worker, so that lines run in their order; and the shortest lease.
 fn config(scratch: &Scratch) -> String {
@@ -102,6 +104,39 @@ fn a_killed_run_of_a_file_is_gone_on_with_and_loses_nothing() {
     {
         assert!(run.stderr.contains(words), "{words:?} in {run:#?}");
     }
+}
+
+/// Where nothing is said of it, tasks are kept in a file of the place where the supervisor runs, for its owner's eyes alone.
+#[test]
+fn a_killed_run_without_a_store_is_gone_on_with_from_the_file_that_it_left_there() {
+    let scratch = Scratch::new();
+    let file = twenty_lines(&scratch);
+    let place = scratch.0.join("empty");
+    std::fs::create_dir(&place).expect("the temporary directory can be written");
+    let start = || {
+        let mut command = bare();
+        command.args(["--tasks", &file]).current_dir(&place);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+    };
+    let first = start();
+    let gate = at_the_gate(&scratch);
+    kill(first);
+    drop(gate);
+    for entry in std::fs::read_dir(&place).expect("it is there") {
+        let entry = entry.expect("it can be read");
+        let (name, mode) = (entry.file_name(), entry.metadata().expect("it is there").permissions().mode());
+        assert!(name.to_str().is_some_and(|name| name.starts_with("taskyard.db")), "{name:?}");
+        assert_eq!(mode & 0o777, 0o600, "{name:?}");
+    }
+    assert!(place.join("taskyard.db").exists());
+
+    let second = start();
+    open_the_gate(&scratch);
+    let run = finish(second);
+    assert_eq!((run.code, run.total("all")), (Some(0), 20), "{run:#?}");
+    assert!(run.total("done before") >= 1 && run.stderr.contains("resuming run 1 of this file"), "{run:#?}");
+    let log: BTreeSet<_> = written(&scratch).into_iter().collect();
+    assert!(log.into_iter().eq(1..=20), "each ran");
 }
 
 #[test]
