@@ -1,6 +1,7 @@
 //! The supervisor example, run for real as a user would.
 
 mod control;
+mod drains;
 mod files;
 mod foreign;
 mod harness;

@@ -78,20 +78,28 @@ fn sigterm_to_the_whole_group_is_a_clean_end_idle_and_busy() {
 /// P19.
 #[test]
 fn a_second_signal_ends_what_runs() {
-    let mut server = Server::start();
-    let stubborn = json!({ "task": "command", "kwargs": { "program": "sh",
-        "arguments": ["-c", "trap '' TERM; while :; do sleep 600; done"] } });
-    let id = uuid(&server.ask(&stubborn.to_string()));
-    server.ask_until(STATUS, |reply| reply["ok"]["tasks"]["running"] == 1);
-    let below = server.descendants();
-    server.signal_group(Signal::TERM);
-    server.line("draining");
-    let forced = Instant::now();
-    server.signal_group(Signal::TERM);
-    assert_eq!(server.end().code(), Some(0), "{}", server.log());
-    assert!(forced.elapsed() < Duration::from_secs(8), "it did not wait for the grace of 10 s");
-    assert!(server.log().contains(&format!("not run: {id}")), "{}", server.log());
-    none_is_left(below);
+    for on_disk in [false, true] {
+        let mut server = if on_disk { Server::on_disk() } else { Server::start() };
+        let deaf = server.scratch.path("deaf");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &deaf, 0o600.into()).expect("a fifo");
+        let script = format!("trap '' TERM; echo > {deaf}; while :; do sleep 600; done");
+        let stubborn =
+            json!({ "task": "command", "kwargs": { "program": "sh", "arguments": ["-c", script] } });
+        let id = uuid(&server.ask(&stubborn.to_string()));
+        // Returns once it does not hear SIGTERM any more.
+        std::fs::read(&deaf).expect("it writes");
+        let below = server.descendants();
+        server.signal_group(Signal::TERM);
+        server.line("draining");
+        let forced = Instant::now();
+        server.signal_group(Signal::TERM);
+        assert_eq!(server.end().code(), Some(0), "{}", server.log());
+        assert!(forced.elapsed() < Duration::from_secs(8), "it did not wait for the grace of 10 s");
+        let left =
+            if on_disk { "1 task stays on the board: 1 queued".into() } else { format!("not run: {id}") };
+        assert!(server.log().contains(&left), "{}", server.log());
+        none_is_left(below);
+    }
 }
 
 /// P20.
