@@ -18,6 +18,8 @@ pub(crate) enum Fault {
     AnswerLost,
     /// The server is not heard any more, on whatever connection.
     Silence,
+    /// Every connection breaks as soon as something is said.
+    Cut,
 }
 
 pub(crate) struct Proxy {
@@ -79,6 +81,7 @@ fn relay(client: TcpStream, server: TcpStream, fault: &Arc<Mutex<Fault>>) {
                     *fault = Fault::None;
                     *deaf.lock().unwrap() = true;
                 }
+                Fault::Cut => return Fate::Break,
                 _ => {}
             }
             Fate::Pass

@@ -1,0 +1,54 @@
+//! A whole yard on a server that is really stopped and started again.
+
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use taskyard::NotTaken;
+use taskyard::core::conductor::{self, SubmitRefusal};
+use taskyard::core::dispatch::Outcome;
+use taskyard::core::store::StoreError;
+use taskyard::store::Durability;
+
+use crate::node::{Node, on, task, until};
+use crate::private::PrivateServer;
+use crate::server::Schema;
+
+/// Far longer than a server is away here.
+const LEASE: Duration = Duration::from_mins(1);
+
+/// B17: for less than a lease.
+#[test]
+fn a_task_that_runs_while_its_server_is_away_ends_once_and_is_recorded_when_it_is_back() {
+    let Some(mut server) = PrivateServer::start("yard", &[]) else { return };
+    let schema = Schema::at(&server.url);
+    let settings =
+        conductor::Settings { submit_patience: Duration::from_millis(500), ..conductor::Settings::default() };
+    let store = on(&schema, &server.url, LEASE).durability(Durability::Full);
+    let node = Node::with(store, "done", |builder| builder.conductor(settings.clone()));
+    let mut handle = node.submit();
+    let guest = node.guest();
+    let owner = node.status().owner;
+
+    server.stop();
+    let error = node.wait(node.yard.submit_task(task())).expect_err("there is no server");
+    assert!(matches!(error.why, NotTaken::Refused(SubmitRefusal::Store(_))), "{error}");
+    assert!(error.why.is_temporary(), "{error}");
+    let down = node.status().down.expect("it is known");
+    assert!(matches!(down.why, StoreError::Unavailable(_) | StoreError::Unknown(_)), "{down:?}");
+    assert!(!node.status().is_ready());
+    assert!(guest.is_there(), "what runs goes on");
+    guest.release();
+    until("it ends", || node.yard.running().is_empty());
+    assert_eq!(handle.outcome().now_or_never(), None, "nobody is told what is not recorded");
+
+    server.start_again();
+    assert_eq!(node.wait(handle.outcome()), Ok(Outcome::Succeeded("\"done\"".into())));
+    let status = node.status();
+    assert!(status.is_ready(), "{status:?}");
+    assert_eq!((status.owner, status.stale_writes), (owner, 0));
+    assert_eq!(node.view(handle.id()).epoch, 1, "it ran once");
+
+    let mut again = node.wait(node.yard.submit_task(error.task)).expect("the same task is taken now");
+    node.guest().release();
+    assert_eq!(node.wait(again.outcome()), Ok(Outcome::Succeeded("\"done\"".into())));
+}
