@@ -4,6 +4,8 @@
 #![cfg(feature = "sqlite")]
 
 mod children;
+#[path = "../common/mod.rs"]
+mod common;
 mod damage;
 mod desk;
 mod disk;
@@ -12,3 +14,4 @@ mod opening;
 mod owners;
 mod replaced;
 mod sharing;
+mod yards;
