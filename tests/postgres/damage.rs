@@ -3,12 +3,12 @@
 use taskyard::registry::Registry;
 use taskyard::{Pool, Yard};
 use taskyard_core::dispatch::{Outcome, Trash};
-use taskyard_core::store::{Answer, Filter, Request, RowState};
+use taskyard_core::store::{Answer, Filter, Request, Room, RowState, StoreError};
 
 use crate::desk::{Desk, accepted, claimed, finishing, numbers};
 use crate::node::{on, until};
 use crate::server::Schema;
-use crate::task::{id, task};
+use crate::task::{New, id, task};
 
 /// Writes past the board into its table.
 fn damage(schema: &Schema, body: &str, which: &str) {
@@ -139,5 +139,33 @@ fn what_cannot_be_understood_stays_in_the_trash_with_a_reason_however_often_it_i
     schema.direct.batch(&mend.replace("{}", &schema.name));
     assert!(matches!(desk.ask(requeue()), Answer::Requeued { ids, .. } if ids == [id(1)]));
     assert_eq!(numbers(&desk.claim(1)), [1]);
+    assert_eq!(desk.store.verify(), [""; 0]);
+}
+
+/// They would share a commit. Seen: all of them failed, those of the Lease among them, and again at each repetition.
+#[test]
+fn a_request_that_fails_does_not_spoil_its_neighbours() {
+    let Some(schema) = Schema::new() else { return };
+    let mut desk = Desk::at(&schema);
+    schema.direct.batch(
+        &"CREATE FUNCTION {}.broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'for a test'; END $$;
+        CREATE TRIGGER broken BEFORE INSERT ON {}.tasks FOR EACH ROW WHEN (NEW.priority = 9)
+          EXECUTE FUNCTION {}.broken();"
+            .replace("{}", &schema.name),
+    );
+    let post = |tasks: Vec<New>| Request::Post {
+        rows: tasks.into_iter().map(New::row).collect(),
+        room: Room::default(),
+    };
+    let [first, second, third, renewal] = desk.try_all([
+        post(vec![task(1)]),
+        post(vec![task(4), task(2).priority(9)]),
+        post(vec![task(3)]),
+        Request::Renew,
+    ]);
+    assert!(first.is_ok() && third.is_ok() && renewal.is_ok(), "{first:?} {third:?} {renewal:?}");
+    assert!(matches!(&second, Err(StoreError::Unwritable(why)) if why.contains("for a test")), "{second:?}");
+    assert!(desk.view(id(4)).is_none(), "nothing is half written");
+    assert_eq!(numbers(&desk.claim(9)), [1, 3]);
     assert_eq!(desk.store.verify(), [""; 0]);
 }

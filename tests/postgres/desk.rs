@@ -84,16 +84,25 @@ impl Desk {
     }
 
     pub(crate) fn try_ask(&mut self, request: Request) -> Result<Answer, StoreError> {
-        self.no += 1;
-        let ask = Ask {
-            owner: self.owner,
-            from: Asker::Conductor,
-            no: self.no,
-            request: Arc::new(request),
-            oldest_open: self.no,
-        };
-        self.last = Some(ask);
+        self.last = Some(self.asked(request));
         self.again()
+    }
+
+    /// The answers to requests that are asked together.
+    pub(crate) fn try_all<const N: usize>(
+        &mut self,
+        requests: [Request; N],
+    ) -> [Result<Answer, StoreError>; N] {
+        let asks = requests.map(|request| self.asked(request));
+        let now = self.now();
+        let answers = self.store.answer(now, &asks).into_iter().map(|reply| reply.answer);
+        answers.collect::<Vec<_>>().try_into().expect("as many replies as requests")
+    }
+
+    fn asked(&mut self, request: Request) -> Ask {
+        self.no += 1;
+        let from = Asker::Conductor;
+        Ask { owner: self.owner, from, no: self.no, request: Arc::new(request), oldest_open: self.no }
     }
 
     /// Asks the last question again.

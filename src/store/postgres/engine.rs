@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use taskyard_core::Now;
 use taskyard_core::store::{Answer, Ask, OwnerId, Reply, Status, StoreError};
+use tokio::time::Instant as End;
 
 use super::clock::{Clock, Reading, Skew};
 use super::fault::Fault;
@@ -100,19 +101,36 @@ impl Engine {
     }
 
     pub(super) async fn answer(&mut self, now: Now, asks: &[Ask]) -> Vec<Reply> {
+        let end = End::now() + self.patience;
+        match self.answer_by(end, now, asks).await {
+            Ok(replies) => replies,
+            Err(fault) if asks.len() > 1 && fault.concerns_one() => self.answer_each(end, now, asks).await,
+            Err(fault) => self.refuse(asks, &fault),
+        }
+    }
+
+    /// What is wrong with one of them is no business of the others.
+    async fn answer_each(&mut self, end: End, now: Now, asks: &[Ask]) -> Vec<Reply> {
+        let mut replies = Vec::with_capacity(asks.len());
+        for ask in asks.chunks(1) {
+            let reply = self.answer_by(end, now, ask).await;
+            replies.extend(reply.unwrap_or_else(|fault| self.refuse(ask, &fault)));
+        }
+        replies
+    }
+
+    async fn answer_by(&mut self, end: End, now: Now, asks: &[Ask]) -> Result<Vec<Reply>, Fault> {
         let patience = self.patience;
-        let answered = tokio::time::timeout(patience, self.transact(now, asks)).await;
-        let fault = match answered {
-            Ok(Ok((answers, status))) => {
-                self.said = status;
-                let reply = |(ask, answer): (&Ask, _)| Reply { to: ask.from, no: ask.no, answer, status };
-                return asks.iter().zip(answers).map(reply).collect();
-            }
-            Ok(Err(fault)) => fault,
-            Err(_) => Fault::Silent(patience),
-        };
+        let answered = tokio::time::timeout_at(end, self.transact(now, asks)).await;
+        let (answers, status) = answered.map_err(|_| Fault::Silent(patience))??;
+        self.said = status;
+        let reply = |(ask, answer): (&Ask, _)| Reply { to: ask.from, no: ask.no, answer, status };
+        Ok(asks.iter().zip(answers).map(reply).collect())
+    }
+
+    fn refuse(&mut self, asks: &[Ask], fault: &Fault) -> Vec<Reply> {
         self.is_measured = false;
-        let refuse = |ask| Reply { answer: Err(self.verdict(ask, &fault)), ..nothing(ask) };
+        let refuse = |ask| Reply { answer: Err(self.verdict(ask, fault)), ..nothing(ask) };
         asks.iter().map(refuse).collect()
     }
 

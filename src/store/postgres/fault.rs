@@ -40,6 +40,13 @@ impl Fault {
         }
     }
 
+    /// Whether it is about what one request says (values, constraints, limits, somebody's triggers), so that others beside it
+    /// may succeed.
+    pub(super) fn concerns_one(&self) -> bool {
+        let classes = ["22", "23", "54", "P0"];
+        matches!(self, Self::Refused(error) if !is_fatal(error) && classes.contains(&class(error.code())))
+    }
+
     /// Whether the server answered and will go on to: the connection is of further use.
     pub(super) fn leaves_the_connection(&self) -> bool {
         matches!(self, Self::Refused(error) if !is_fatal(error))
@@ -132,5 +139,10 @@ fn is_lasting(code: &SqlState) -> bool {
         SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
         SqlState::INVALID_CATALOG_NAME,
     ];
-    LASTING.contains(code)
+    LASTING.contains(code) || matches!(class(code), "22" | "54" | "P0")
+}
+
+/// What kind of error it is, in two letters.
+fn class(code: &SqlState) -> &str {
+    code.code().get(..2).unwrap_or_default()
 }

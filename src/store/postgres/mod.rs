@@ -8,7 +8,8 @@
 //! # How it is asked
 //! All requests of one call are one transaction, a few statements each, whatever the number of rows. Rows are claimed with
 //! `SKIP LOCKED`, so that dispatchers don't wait for each other. A key's rows are counted, and the next let in, under an
-//! advisory lock. Each writing transaction holds its owner's row, so that an owner is fenced between two of them.
+//! advisory lock. Each writing transaction holds its owner's row, so that an owner is fenced between two of them. If the
+//! server refuses what one request says, each is asked alone: the others are done.
 //!
 //! # When the server goes away
 //! Nothing is written in halves: the transaction is gone. If the connection breaks while a commit is on its way, the
