@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use taskyard::NotTaken;
 use taskyard::core::conductor::{self, SubmitRefusal};
 use taskyard::core::dispatch::Outcome;
 use taskyard::core::store::StoreError;
 use taskyard::store::Durability;
+use taskyard::{Closed, NotTaken};
 
 use crate::node::{Node, on, task, until};
 use crate::private::PrivateServer;
@@ -51,4 +51,27 @@ fn a_task_that_runs_while_its_server_is_away_ends_once_and_is_recorded_when_it_i
     let mut again = node.wait(node.yard.submit_task(error.task)).expect("the same task is taken now");
     node.guest().release();
     assert_eq!(node.wait(again.outcome()), Ok(Outcome::Succeeded("\"done\"".into())));
+}
+
+/// P18, as far as it is the board's: what a drain does not finish is there for the next yard, and nobody waits for a lease.
+#[test]
+fn what_a_drain_leaves_runs_in_the_next_yard_at_once() {
+    let Some(schema) = Schema::new() else { return };
+    let store = || on(&schema, &schema.url, LEASE);
+    let first = Node::start(store(), "first");
+    let mut running = first.submit();
+    let guest = first.guest();
+    let queued: Vec<_> = (0..3).map(|_| first.submit().id()).collect();
+    first.yard.stop(LEASE);
+    guest.release();
+    assert_eq!(first.wait(running.outcome()), Ok(Outcome::Succeeded("\"first\"".into())), "what runs ends");
+    assert_eq!(first.wait(first.yard.closed()), Closed::Drained);
+
+    let next = Node::start(store(), "next");
+    for id in queued {
+        next.guest().release();
+        assert_eq!(next.wait(next.yard.outcome(id)), Ok(Outcome::Succeeded("\"next\"".into())));
+    }
+    let owners = next.wait(next.yard.owners()).expect("listed");
+    assert_eq!(owners.iter().map(|owner| Some(owner.id)).collect::<Vec<_>>(), [next.status().owner]);
 }
