@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use taskyard::store::Durability;
 use taskyard::store::postgres::Options;
 use taskyard_core::store::{Answer, Filter, Posted, Request, Room, RowState, StoreError};
 
 use crate::desk::{Desk, POOL, accepted, claimed, finishing, numbers, options};
+use crate::private::PrivateServer;
 use crate::proxy::{Fault, Proxy};
-use crate::server::Schema;
+use crate::server::{Direct, Schema};
 use crate::task::{id, task};
 
 /// A dispatcher whose way to the server may break.
@@ -152,4 +154,32 @@ fn a_server_that_may_not_be_written_to_says_so_and_can_be_read() {
     let refused = desk.try_ask(Request::Post { rows: vec![task(2).row()], room: Room::default() });
     assert!(matches!(&refused, Err(StoreError::Unwritable(why)) if why.contains("read-only")), "{refused:?}");
     assert_eq!(desk.counts().ready, 1);
+}
+
+/// To the follower that took over the transaction was yet to begin, and it was asked about for good.
+#[test]
+fn a_commit_that_the_next_server_has_not_heard_of_is_lost() {
+    let Some(mut server) = PrivateServer::start("failover", &[]) else { return };
+    let schema = Schema::at(&server.url);
+    let proxy = Proxy::to(&schema.url);
+    let address = proxy.url.parse().unwrap();
+    let mut desk = Desk::opened(Options { address, durability: Durability::Full, ..options(&schema) }, || {});
+    desk.post([task(1)]);
+    server.stop();
+    server.keep_a_copy();
+    server.start_again();
+    let again = Direct::to(&server.url);
+    for _ in 0..50 {
+        again.rows("SELECT pg_current_xact_id()::text", &[]);
+    }
+    if desk.try_ask(Request::Count).is_err() {
+        desk.insist();
+    }
+    proxy.set(Fault::AnswerLost);
+    let claim = desk.try_ask(Request::Claim { pool: POOL, ready: 1, unjudged: 0 });
+    assert!(matches!(claim, Err(StoreError::Unknown(_))), "{claim:?}");
+    server.stop();
+    server.go_back_to_the_copy();
+    server.start_again();
+    assert_eq!(numbers(&claimed(desk.insist())), [1]);
 }

@@ -41,6 +41,22 @@ impl PrivateServer {
         assert!(self.script("stop", &[]).status.success());
     }
 
+    /// Of what it has on disk. It must be stopped.
+    pub(crate) fn keep_a_copy(&self) {
+        self.run("cp", &["-a", &self.file("data"), &self.file("copy")]);
+    }
+
+    /// What it wrote since the copy was made is lost. It must be stopped.
+    pub(crate) fn go_back_to_the_copy(&self) {
+        self.run("rm", &["-r", &self.file("data")]);
+        self.run("mv", &[&self.file("copy"), &self.file("data")]);
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let status = Command::new(program).args(arguments).status().unwrap();
+        assert!(status.success(), "{program} for {}", self.folder.display());
+    }
+
     fn script(&self, verb: &str, options: &[&str]) -> Output {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/postgres");
         Command::new(script).arg(verb).arg(&self.folder).args(options).output().unwrap()

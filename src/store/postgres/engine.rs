@@ -298,7 +298,11 @@ impl Engine {
     /// Learns what became of a transaction whose commit was not heard of.
     async fn settle_pending(&mut self, session: &Session) -> Result<(), Fault> {
         let Some(pending) = &self.pending else { return Ok(()) };
-        let fate = session.row(FATE, &[&pending.transaction]).await?;
+        let fate = match session.row(FATE, &[&pending.transaction]).await {
+            // A follower took over that has not come so far: to it, the transaction is yet to begin.
+            Err(fault) if fault.is_bad_value() => None,
+            fate => fate?,
+        };
         match fate.and_then(|row| row.get::<_, Option<String>>(0)).as_deref() {
             Some("committed") => self.is_committed(),
             Some("in progress") => {

@@ -52,6 +52,11 @@ impl Fault {
         matches!(self, Self::Refused(error) if !is_fatal(error))
     }
 
+    /// Whether the server took a value for one that cannot be.
+    pub(super) fn is_bad_value(&self) -> bool {
+        matches!(self, Self::Refused(error) if *error.code() == SqlState::INVALID_PARAMETER_VALUE)
+    }
+
     /// What the asker is told when nothing was written.
     pub(super) fn nothing_done(&self) -> StoreError {
         match self {
