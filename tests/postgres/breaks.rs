@@ -183,3 +183,16 @@ fn a_commit_that_the_next_server_has_not_heard_of_is_lost() {
     server.start_again();
     assert_eq!(numbers(&claimed(desk.insist())), [1]);
 }
+
+/// It was done twice: what was answered was known only when all of them were committed.
+#[test]
+fn what_is_asked_twice_in_one_batch_is_done_once() {
+    let Some(schema) = Schema::new() else { return };
+    let mut desk = Desk::at(&schema);
+    desk.post([task(1), task(2)]);
+    let claim = Request::Claim { pool: POOL, ready: 1, unjudged: 0 };
+    let rows: Vec<_> =
+        desk.ask_twice_at_once(claim).into_iter().map(|rows| numbers(&claimed(rows))).collect();
+    assert_eq!(rows, [[1], [1]]);
+    assert_eq!(numbers(&claimed(desk.insist())), [1], "and what is remembered of them is the same");
+}

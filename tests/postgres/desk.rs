@@ -88,6 +88,14 @@ impl Desk {
         self.again()
     }
 
+    /// Has the same question answered twice by one call.
+    pub(crate) fn ask_twice_at_once(&mut self, request: Request) -> Vec<Answer> {
+        let (ask, now) = (self.asked(request), self.now());
+        self.last = Some(ask.clone());
+        let replies = self.store.answer(now, &[ask.clone(), ask]);
+        replies.into_iter().map(|reply| reply.answer.expect("the store answers")).collect()
+    }
+
     /// The answers to requests that are asked together.
     pub(crate) fn try_all<const N: usize>(
         &mut self,

@@ -13,7 +13,7 @@ use super::heads::Heads;
 use super::link::{Link, Session};
 use super::listener::Sweeper;
 use super::memory::Memory;
-use super::turn::{Effects, Turn};
+use super::turn::{Effects, Turn, is_same};
 use super::verify::verify;
 
 /// So often one transaction is tried that others were in the way of.
@@ -136,9 +136,10 @@ impl Engine {
 
     /// What is said of a request that was not answered.
     fn verdict(&self, ask: &Ask, fault: &Fault) -> StoreError {
-        let is_this = |(of, _): &(Ask, Answer)| (of.owner, of.from, of.no) == (ask.owner, ask.from, ask.no);
         match &self.pending {
-            Some(pending) if pending.answered.iter().any(is_this) => fault.while_committing(),
+            Some(pending) if pending.answered.iter().any(|(of, _)| is_same(of, ask)) => {
+                fault.while_committing()
+            }
             _ => fault.nothing_done(),
         }
     }
@@ -256,17 +257,14 @@ impl Engine {
             owner: OwnerId::SOLE,
             live,
             effects: &mut self.effects,
+            answered: Vec::new(),
         };
         turn.lock_keys_of(asks).await?;
-        let (mut answers, mut answered) = (Vec::with_capacity(asks.len()), Vec::new());
+        let mut answers = Vec::with_capacity(asks.len());
         for ask in asks {
-            let (answer, is_new) = turn.answer(ask).await?;
-            if let (Ok(answer), true) = (&answer, is_new) {
-                answered.push((ask.clone(), answer.clone()));
-            }
-            answers.push(answer);
+            answers.push(turn.answer(ask).await?);
         }
-        Ok((answers, answered))
+        Ok((answers, turn.answered))
     }
 
     /// Tells others that something waits; they hear it when it is committed.

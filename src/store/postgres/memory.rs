@@ -34,6 +34,15 @@ pub(super) enum Before {
     Claimed(Answer),
 }
 
+impl Before {
+    pub(super) fn with(answer: Answer) -> Self {
+        match answer {
+            Answer::Claimed { .. } => Self::Claimed(answer),
+            _ => Self::Told(answer),
+        }
+    }
+}
+
 impl Memory {
     pub(super) fn new(setup: Setup) -> Self {
         let Setup { board: settings, result_max, router, defaults } = setup;
@@ -64,8 +73,7 @@ impl Memory {
         }
         match self.told.recall(ask) {
             None => Before::New,
-            Some(answer @ Answer::Claimed { .. }) => Before::Claimed(answer.clone()),
-            Some(answer) => Before::Told(answer.clone()),
+            Some(answer) => Before::with(answer.clone()),
         }
     }
 

@@ -11,6 +11,7 @@ use super::heads::Heads;
 use super::link::Session;
 use super::memory::{Before, Memory};
 use crate::store::lanes::LaneNo;
+use crate::store::remembered::must_be_kept;
 
 /// See the [module](self).
 pub(super) struct Turn<'a> {
@@ -26,6 +27,8 @@ pub(super) struct Turn<'a> {
     /// Those who ask and may write.
     pub(super) live: Vec<OwnerId>,
     pub(super) effects: &'a mut Effects,
+    /// What was answered in this turn, apart from what had been answered before.
+    pub(super) answered: Vec<(Ask, Answer)>,
 }
 
 /// What holds once it is committed.
@@ -44,17 +47,30 @@ pub(super) struct Effects {
 }
 
 impl Turn<'_> {
-    /// Answers an ask, or refuses it, and says whether the answer is new. Nothing that was answered before is done again.
-    pub(super) async fn answer(&mut self, ask: &Ask) -> Result<(Result<Answer, StoreError>, bool), Fault> {
+    /// Answers an ask, or refuses it. Nothing that was answered before is done again.
+    pub(super) async fn answer(&mut self, ask: &Ask) -> Result<Result<Answer, StoreError>, Fault> {
         self.owner = ask.owner;
         if !ask.request.is_for_anybody() && !self.live.contains(&ask.owner) {
             self.effects.gone.push(ask.owner);
-            return Ok((Err(StoreError::Fenced), false));
+            return Ok(Err(StoreError::Fenced));
         }
-        match self.memory.recall(ask) {
-            Before::Told(answer) => Ok((Ok(answer), false)),
-            Before::Claimed(answer) => Ok((Ok(self.still_claimed(answer).await?), false)),
-            Before::New => Ok((Ok(self.answer_new(ask).await?), true)),
+        Ok(Ok(match self.before(ask) {
+            Before::Told(answer) => answer,
+            Before::Claimed(answer) => self.still_claimed(answer).await?,
+            Before::New => {
+                let answer = self.answer_new(ask).await?;
+                self.answered.push((ask.clone(), answer.clone()));
+                answer
+            }
+        }))
+    }
+
+    /// What is known of an ask by what was answered in this turn, and then by what is remembered.
+    fn before(&mut self, ask: &Ask) -> Before {
+        let mut answered = self.answered.iter().filter(|_| must_be_kept(&ask.request));
+        match answered.find(|(of, _)| is_same(of, ask)) {
+            Some((_, answer)) => Before::with(answer.clone()),
+            None => self.memory.recall(ask),
         }
     }
 
@@ -128,4 +144,9 @@ impl Turn<'_> {
     pub(super) fn wall(&self, due: DueAt) -> i64 {
         taskyard_core::filing::wall(due, self.now).0
     }
+}
+
+/// Whether it is the same ask, come twice.
+pub(super) fn is_same(a: &Ask, b: &Ask) -> bool {
+    (a.owner, a.from, a.no) == (b.owner, b.from, b.no)
 }
