@@ -37,7 +37,7 @@ fn the_pages_of_a_list_are_the_list_whatever_their_size() {
     let mut rig = Rig::new();
     rig.post_many((0..30).map(|n| task(n).lane(if n % 3 == 0 { "b" } else { "a.x" }, "one")));
     let third = Filter { namespace: Some("b".parse().unwrap()), ..Filter::default() };
-    for size in [1, 2, 7, 30, 100] {
+    for size in [1, 2, 7, 30, 100, usize::MAX - 1, usize::MAX] {
         assert_eq!(rig.list(all(), size), (0..30).collect::<Vec<_>>());
         assert_eq!(rig.list(third.clone(), size), (0..30).step_by(3).collect::<Vec<_>>());
         assert_eq!(rig.list(only(&[5, 3, 99, 4]), size), [3, 4, 5]);

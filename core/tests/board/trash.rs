@@ -150,6 +150,16 @@ fn a_filter_posts_again_what_it_picks_so_many_at_once() {
     assert_eq!(one(&mut rig), (vec![], false));
 }
 
+/// Postgres took such a number for a negative one, or posted nothing again and said that this was all.
+#[test]
+fn who_names_no_bound_gets_all_of_it() {
+    let mut rig = three();
+    assert_eq!(list(&mut rig, &all(), usize::MAX), [3, 1, 2]);
+    let again = rig.ask(Request::Requeue { filter: two(), up_to: usize::MAX });
+    assert_eq!(requeued(again), (vec![1], false));
+    assert_eq!(purged(rig.ask(Request::Purge { filter: all(), up_to: usize::MAX })), (2, false));
+}
+
 /// A second answer, to the same question, must not run what failed again meanwhile.
 #[test]
 fn a_repeated_requeue_says_the_same_and_posts_no_others() {

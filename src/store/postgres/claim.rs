@@ -12,6 +12,7 @@ use taskyard_core::time::Timestamp;
 use super::ends::End;
 use super::fault::Fault;
 use super::heads::Heads;
+use super::query::at_most;
 use super::row::{TaskRow, task_columns};
 use super::turn::Turn;
 
@@ -174,7 +175,8 @@ impl Turn<'_> {
     /// Claims rows of these lanes, in order.
     async fn take(&mut self, claim: Claim, lanes: &[i64]) -> Result<Vec<TaskRow>, Fault> {
         let Claim { state, up_to, before, .. } = claim;
-        let (number, looked, now, owner) = (up_to as i64, twice(up_to), self.now.wall.0, self.owner_number());
+        let (number, looked) = (at_most(up_to), at_most(up_to.saturating_mul(2)));
+        let (now, owner) = (self.now.wall.0, self.owner_number());
         let params: super::link::Params<'_> = &[&lanes, &number, &looked, &now, &owner];
         let rows = match state {
             RowState::Parked => {
@@ -232,8 +234,4 @@ impl Turn<'_> {
         rows.retain(|row| held.contains(&(row.order.sequence, row.epoch)));
         Ok(Answer::Claimed { rows, expired })
     }
-}
-
-fn twice(up_to: usize) -> i64 {
-    up_to.saturating_mul(2).min(i64::MAX as usize) as i64
 }

@@ -11,6 +11,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::fault::Fault;
+use super::query::at_most;
 use super::row::{TaskRow, task_columns};
 use super::turn::Turn;
 use crate::store::record;
@@ -139,7 +140,7 @@ impl Turn<'_> {
 
     /// Ends the first so many of the rows that have expired and that nobody has.
     pub(super) async fn end_expired(&mut self, up_to: usize) -> Result<Vec<Arc<Task>>, Fault> {
-        let rows = self.session.rows(EXPIRED, &[&self.now.wall.0, &(up_to as i64)]).await?;
+        let rows = self.session.rows(EXPIRED, &[&self.now.wall.0, &at_most(up_to)]).await?;
         self.end_expired_rows(&rows).await
     }
 

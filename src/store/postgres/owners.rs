@@ -9,6 +9,7 @@ use tokio_postgres::Row;
 
 use super::back::Back;
 use super::fault::Fault;
+use super::query::at_most;
 use super::row::task_id;
 use super::turn::Turn;
 
@@ -83,7 +84,7 @@ impl Turn<'_> {
     /// Fences whose lease has ended and gives back what the fenced ones have, oldest first.
     pub(super) async fn take_over(&mut self, up_to: usize) -> Result<Answer, Fault> {
         self.session.rows(FENCE, &[&self.owner_number()]).await?;
-        let orphans = self.session.rows(ORPHANS, &[&(up_to as i64)]).await?;
+        let orphans = self.session.rows(ORPHANS, &[&at_most(up_to)]).await?;
         let returned = self.return_rows(&orphans, Some(&AttemptEnd::OwnerLost)).await?;
         let buried = self.session.rows(BURY, &[]).await?;
         self.effects.gone.extend(buried.iter().map(|row| OwnerId(row.get::<_, i64>(0) as u64)));

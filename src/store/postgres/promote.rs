@@ -4,6 +4,7 @@ use taskyard_core::store::{Answer, RowState};
 use uuid::Uuid;
 
 use super::fault::Fault;
+use super::query::at_most;
 use super::turn::Turn;
 
 const DUE: &str = "SELECT first.sequence, first.twins FROM unnest($1::bigint[]) AS taken(lane)
@@ -33,7 +34,7 @@ impl Turn<'_> {
     }
 
     async fn promote_due(&mut self, lanes: &[i64], up_to: usize) -> Result<(), Fault> {
-        let (now, number) = (self.now.wall.0, up_to as i64);
+        let (now, number) = (self.now.wall.0, at_most(up_to));
         let due = self.session.rows(DUE, &[&lanes, &now, &number]).await?;
         let sequences: Vec<i64> = due.iter().map(|row| row.get(0)).collect();
         if sequences.is_empty() {

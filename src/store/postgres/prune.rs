@@ -6,6 +6,7 @@ use taskyard_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::fault::Fault;
+use super::query::at_most;
 use super::turn::Turn;
 
 /// The last place that is beyond those that are kept.
@@ -44,7 +45,7 @@ impl Turn<'_> {
         keep: usize,
         up_to: usize,
     ) -> Result<Answer, Fault> {
-        let (keep, number) = (keep.min(i64::MAX as usize) as i64, up_to as i64);
+        let (keep, number) = (at_most(keep), at_most(up_to));
         let history = self.cut(HISTORY_CUT, keep).await?;
         let ended = self.session.rows(PRUNE_HISTORY, &[&number, &ended_before.0, &history]).await?;
         let trash = self.cut(TRASH_CUT, keep).await?;

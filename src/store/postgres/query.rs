@@ -15,6 +15,8 @@ use crate::store::record;
 
 /// At how many rows is looked for one answer.
 pub(super) const LOOK: i64 = 10_000;
+/// How many of them may be in it.
+pub(super) const PAGE: usize = 1_000;
 
 const ENDED: &str = concat!("SELECT ", ended_columns!(), " FROM history WHERE id = $1");
 const TRASHED: &str = concat!("SELECT ", trash_columns!(), " FROM trash WHERE id = $1");
@@ -77,6 +79,7 @@ impl Turn<'_> {
         if filter.is_empty() {
             return Ok(Answer::Tasks { tasks: Vec::new(), more: None });
         }
+        let limit = limit.min(PAGE);
         let (rows, more) = if filter.ids.is_empty() {
             self.list_page(filter, after, limit).await?
         } else {
@@ -96,7 +99,7 @@ impl Turn<'_> {
     ) -> Result<(Vec<TaskRow>, Option<Sequence>), Fault> {
         let lanes = self.lanes_of(filter).await?;
         let page = self.page(after).await?;
-        let one_more = (limit as i64).saturating_add(1);
+        let one_more = at_most(limit).saturating_add(1);
         let rows = self.session.rows(LIST, &[&(after as i64), &page.last, &lanes, &one_more]).await?;
         Ok((self.read_tasks(&rows).await?, page.more()))
     }
@@ -134,6 +137,11 @@ impl Turn<'_> {
         let known = ids.iter().filter(|id| !unfinished.contains(id));
         Ok(known.map(|id| (*id, ended.get(id).map(|ended| ended.outcome.clone()))).collect())
     }
+}
+
+/// For a `LIMIT`: a number that the server cannot know stands for no bound, where its bits would stand for a negative one.
+pub(super) fn at_most(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn attempt(row: &tokio_postgres::Row) -> AttemptRecord {

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::fault::Fault;
 use super::known::uuids;
 use super::names;
-use super::query::LOOK;
+use super::query::{LOOK, PAGE, at_most};
 use super::row::{EndedRow, task_id, trash_columns};
 use super::turn::Turn;
 
@@ -51,10 +51,11 @@ impl Turn<'_> {
         if filter.is_empty() {
             return Ok(Answer::Tasks { tasks: Vec::new(), more: None });
         }
+        let limit = limit.min(PAGE);
         let (lanes, ids) = (self.lanes_of(filter).await?, named(filter));
         let end = self.session.row(PAGE_END, &[&(after as i64), &(LOOK - 1)]).await?;
         let end: Option<i64> = end.map(|row| row.get(0));
-        let (last, one_more) = (end.unwrap_or(i64::MAX), (limit as i64).saturating_add(1));
+        let (last, one_more) = (end.unwrap_or(i64::MAX), at_most(limit).saturating_add(1));
         let rows = self.session.rows(LIST, &[&(after as i64), &last, &lanes, &ids, &one_more]).await?;
         names::load(self.session, self.memory, rows.iter().map(EndedRow::lane_of)).await?;
         let tasks: Vec<_> =
@@ -70,7 +71,7 @@ impl Turn<'_> {
             return Ok(Picked { places: Vec::new(), keys: Vec::new(), more: false });
         }
         let (lanes, ids) = (self.lanes_of(filter).await?, named(filter));
-        let one_more = (up_to as i64).saturating_add(1);
+        let one_more = at_most(up_to).saturating_add(1);
         let rows = self.session.rows_anew(PICK, &[&lanes, &ids, &one_more]).await?;
         let picked = || rows.iter().take(up_to);
         Ok(Picked {
