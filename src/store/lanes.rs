@@ -87,12 +87,12 @@ impl Lanes {
         }
     }
 
-    /// Forgets lanes.
+    /// Forgets lanes. One of two numbers of a lane may go, and what it is found by is the other's to give.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(LaneNo) -> bool) {
         let numbers = &mut self.numbers;
         self.entries.retain(|number, entry| {
             let kept = keep(*number);
-            if !kept {
+            if !kept && numbers.get(&entry.lane) == Some(number) {
                 numbers.remove(&entry.lane);
             }
             kept
@@ -150,5 +150,14 @@ mod tests {
         assert_eq!((lanes.len(), lanes.number(&lane("a.x", "one"))), (1, None));
         lanes.add(LaneNo(9), lane("a.x", "one"));
         assert_eq!(lanes.number(&lane("a.x", "one")), Some(LaneNo(9)));
+    }
+
+    #[test]
+    fn of_a_lane_with_two_numbers_one_can_be_forgotten() {
+        let mut lanes = lanes();
+        lanes.add(LaneNo(1), lane("a.x", "one"));
+        lanes.add(LaneNo(2), lane("a.x", "one"));
+        lanes.retain(|number| number == LaneNo(2));
+        assert_eq!(lanes.number(&lane("a.x", "one")), Some(LaneNo(2)));
     }
 }

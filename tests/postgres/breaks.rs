@@ -111,6 +111,33 @@ fn a_lane_that_was_new_in_a_lost_transaction_is_new_again() {
     assert_eq!((lane.namespace.as_str(), lane.name.as_str()), ("a.y", "two"), "for all others as well");
 }
 
+/// Two gave the pair a number at once, and the transaction of one of them was lost: with its number went the name.
+#[test]
+fn a_lane_is_known_by_the_number_that_is_left() {
+    let Some(schema) = Schema::new() else { return };
+    let (mut desk, proxy) = far_desk(&schema);
+    let name = &schema.name;
+    schema.direct.batch(&format!(
+        "BEGIN; INSERT INTO {name}.lanes (namespace, name) VALUES ('a.y', 'two');
+        INSERT INTO {name}.tasks (id, lane, rank, due, posted, state, priority, overflow, body)
+          SELECT '00000000-0000-0000-0000-000000000001', max(lane), 0, 0, 0, 3, 5, 0,
+            '{{\"task\":\"two\",\"namespace\":\"a.y\"}}' FROM {name}.lanes WHERE namespace = 'a.y'"
+    ));
+    let post = |n| Request::Post { rows: vec![task(n).lane("a.y", "two").row()], room: Room::default() };
+    proxy.set(Fault::CommitLost);
+    std::thread::scope(|scope| {
+        let posting = scope.spawn(|| desk.try_ask(post(1)));
+        schema.direct.wait_until_somebody_waits();
+        schema.direct.batch("COMMIT");
+        let posted = posting.join().unwrap();
+        assert!(matches!(posted, Err(StoreError::Unknown(_))), "{posted:?}");
+    });
+    let again = desk.insist();
+    assert!(matches!(&again, Answer::Posted(posted) if matches!(posted[0], Posted::Known(_))), "{again:?}");
+    let next = desk.post([task(2).lane("a.y", "two")]);
+    assert!(matches!(next[0], Posted::Kept(_)), "{next:?}");
+}
+
 #[test]
 fn a_connection_that_was_ended_between_two_requests_is_made_anew() {
     let Some(schema) = Schema::new() else { return };

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::sync::Once;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::ToSql;
@@ -45,6 +45,16 @@ impl Direct {
 
     pub(crate) fn rows(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
         self.runtime.block_on(self.client.query(sql, params)).expect("the server answers")
+    }
+
+    /// Waits until another connection waits for what the transaction here has.
+    pub(crate) fn wait_until_somebody_waits(&self) {
+        const WAITING: &str =
+            "SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))";
+        let begun = Instant::now();
+        while self.rows(WAITING, &[]).is_empty() {
+            assert!(begun.elapsed() < Duration::from_mins(1), "nobody waits");
+        }
     }
 
     /// Has something done with the connection.

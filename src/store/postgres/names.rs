@@ -59,9 +59,14 @@ fn learn(memory: &mut Memory, rows: &[Row]) {
     for row in rows {
         let (number, namespace, name) = (LaneNo(row.get(0)), row.get::<_, &str>(1), row.get::<_, &str>(2));
         // What is no name was written by somebody else: it reads as a lane that stands nowhere.
-        if let (None, Ok(namespace), Ok(name)) = (memory.lanes.lane(number), namespace.parse(), name.parse())
+        if let (false, Ok(namespace), Ok(name)) = (is_known(memory, number), namespace.parse(), name.parse())
         {
             memory.lanes.add(number, Arc::new(Lane { namespace, name }));
         }
     }
+}
+
+/// Whether its lane is found by it and by the name: a pair of names may have two numbers, of which one is forgotten.
+fn is_known(memory: &Memory, number: LaneNo) -> bool {
+    memory.lanes.lane(number).is_some_and(|lane| memory.lanes.number(lane).is_some())
 }
