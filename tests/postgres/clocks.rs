@@ -58,16 +58,31 @@ fn a_task_that_is_due_by_a_clock_that_is_ahead_is_not_due() {
     let rows = claimed(ahead.ask(preload));
     assert_eq!(numbers(&rows), [1]);
     assert!(matches!(rows[0].due, DueAt::Wall(due) if near(due, at + HOUR)));
-    give_back(&mut ahead, rows[0].due);
+    give_back(&mut ahead, Some(rows[0].due));
     assert_eq!(ahead.view(id(1)).unwrap().due, Some(at), "what goes and comes back is the same");
     right.promote();
     assert_eq!(right.view(id(1)).unwrap().state, RowState::Parked);
 }
 
-fn give_back(desk: &mut Desk, due: DueAt) {
+fn give_back(desk: &mut Desk, due: Option<DueAt>) {
     let settle = Settle::GiveBack { due, setback: false, renew: false, started: false };
     let item = Settlement { id: id(1), sequence: 1, epoch: 1, settle, posts: Vec::new() };
     assert_eq!(crate::desk::accepted(&desk.ask(Request::Settle(vec![item]))), 1);
+}
+
+/// As what a yard has and knows nothing of is given back: what a view says of it is on the server's clock.
+#[test]
+fn what_goes_back_as_it_was_is_due_when_it_was() {
+    let Some(schema) = Schema::new() else { return };
+    let (mut right, mut ahead) = two(&schema);
+    let at = right.now().wall + HOUR / 2;
+    post(&mut right, row(1, Due::At(at), DueAt::Wall(at)));
+    let preload = Request::Preload { pool: POOL, before: at + HOUR + SLACK, up_to: 9 };
+    assert_eq!(numbers(&claimed(ahead.ask(preload))), [1]);
+    give_back(&mut ahead, None);
+    right.promote();
+    let view = right.view(id(1)).unwrap();
+    assert_eq!((view.state, view.due), (RowState::Parked, Some(at)));
 }
 
 /// D7

@@ -52,7 +52,7 @@ impl Board {
         match settle {
             Settle::Done(outcome) | Settle::Trash(outcome) => self.end(now, id, outcome.clone()),
             Settle::Retry { due, .. } => {
-                self.put_back(now, id, DueAt::Wall(*due), true);
+                self.put_back(now, id, Some(DueAt::Wall(*due)), true);
             }
             Settle::GiveBack { due, renew, .. } => {
                 self.put_back(now, id, *due, *renew);
@@ -60,10 +60,10 @@ impl Board {
         }
     }
 
-    /// Gives a claimed row that did not end its next due time; one that somebody wants cancelled ends now. Whether it is
+    /// Gives a claimed row that did not end its next due time, or leaves it the one that it had; one that somebody wants cancelled ends now. Whether it is
     /// on the board again. Whatever takes it in again does not judge it anew, unless it was not yet due and so has not
     /// been judged at all.
-    pub(super) fn put_back(&mut self, now: Now, id: TaskId, due: DueAt, renew: bool) -> bool {
+    pub(super) fn put_back(&mut self, now: Now, id: TaskId, due: Option<DueAt>, renew: bool) -> bool {
         let Some(row) = self.rows.get_mut(id) else { return false };
         if row.is_unwanted() {
             self.end(now, id, Outcome::Cancelled);
@@ -71,7 +71,7 @@ impl Board {
         }
         self.owners.let_go(row.owner, row.order.sequence);
         row.judged |= row.due <= now.wall;
-        row.due = filing::wall(due, now);
+        row.due = due.map_or(row.due, |due| filing::wall(due, now));
         if renew {
             self.renew_order(now, id);
             self.release_key(id);

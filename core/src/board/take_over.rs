@@ -4,7 +4,6 @@ use super::Board;
 use crate::dispatch::DispatchName;
 use crate::id::TaskId;
 use crate::store::{Answer, AttemptEnd, OwnerId, RowState};
-use crate::task::DueAt;
 use crate::time::Now;
 
 impl Board {
@@ -25,15 +24,13 @@ impl Board {
         row.note(now, AttemptEnd::OwnerLost);
         let extras = row.extras_mut();
         extras.crash_marks = extras.crash_marks.max(1);
-        let due = DueAt::Wall(row.due);
-        self.put_back(now, id, due, false)
+        self.put_back(now, id, None, false)
     }
 
     /// The asking owner goes.
     pub(super) fn release(&mut self, now: Now, owner: OwnerId) -> Answer {
         for DispatchName { id, .. } in self.held(owner) {
-            let due = self.rows.get(id).map_or(DueAt::Now, |row| DueAt::Wall(row.due));
-            self.put_back(now, id, due, false);
+            self.put_back(now, id, None, false);
         }
         self.owners.remove(owner);
         self.forget_answers(owner);

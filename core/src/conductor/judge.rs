@@ -54,7 +54,7 @@ pub(super) fn tells_of_a_start(end: &End) -> bool {
 }
 
 fn give_back(due: DueAt, renew: bool, started: bool) -> Settle {
-    Settle::GiveBack { due, setback: false, renew, started }
+    Settle::GiveBack { due: Some(due), setback: false, renew, started }
 }
 
 fn has_started(dispatch: &Dispatch) -> bool {
@@ -67,7 +67,13 @@ fn rescheduled(due: DueAt) -> (After, Settle) {
 
 /// Back to the board, in its place.
 pub(super) fn as_it_was(now: Now, dispatch: &Dispatch) -> (After, Settle) {
-    (After::Again(now.wall), give_back(dispatch.due, false, has_started(dispatch)))
+    let due = match dispatch.due {
+        // The board's own: nothing is gained by reckoning it from this clock's.
+        DueAt::Wall(_) => None,
+        kept_here => Some(kept_here),
+    };
+    let settle = Settle::GiveBack { due, setback: false, renew: false, started: has_started(dispatch) };
+    (After::Again(now.wall), settle)
 }
 
 /// Back to the board before it began, for a while.
@@ -84,7 +90,7 @@ pub(super) fn crashed(deliveries: u32) -> (After, Settle) {
 
 fn set_back(now: Now, case: &Case<'_>) -> (After, Settle) {
     let (due, started) = (now.wall + setback_pause(case.setbacks), has_started(case.dispatch));
-    let settle = Settle::GiveBack { due: DueAt::Wall(due), setback: true, renew: false, started };
+    let settle = Settle::GiveBack { due: Some(DueAt::Wall(due)), setback: true, renew: false, started };
     (After::Again(due), settle)
 }
 

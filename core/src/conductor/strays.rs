@@ -10,7 +10,6 @@ use super::{Conductor, Effect};
 use crate::dispatch::DispatchName;
 use crate::id::{Epoch, TaskId};
 use crate::store::{Answer, Filter, Posted, Request, RowState, Settle, Settlement, TaskView};
-use crate::task::DueAt;
 use crate::time::Now;
 
 /// How far the search is.
@@ -116,7 +115,7 @@ impl Conductor {
         for view in tasks.iter().filter(|view| view.state == RowState::Claimed) {
             let name = DispatchName { id: view.id, epoch: view.epoch };
             if names.contains(&name) && !self.knows(name) {
-                self.give_back_stray(now, name, view);
+                self.give_back_stray(name, view);
             }
         }
         if let Some(after) = more {
@@ -125,10 +124,9 @@ impl Conductor {
         }
     }
 
-    fn give_back_stray(&mut self, now: Now, name: DispatchName, view: &TaskView) {
-        let due = DueAt::Wall(view.due.unwrap_or(now.wall));
+    fn give_back_stray(&mut self, name: DispatchName, view: &TaskView) {
         let sequence = view.order.map(|order| order.sequence).unwrap_or_default();
-        let settle = Settle::GiveBack { due, setback: false, renew: false, started: false };
+        let settle = Settle::GiveBack { due: None, setback: false, renew: false, started: false };
         let DispatchName { id, epoch } = name;
         self.strays.leaving.insert(name);
         self.outbox.put(Settlement { id, sequence, epoch, settle, posts: Vec::new() });

@@ -274,8 +274,8 @@ pub enum Settle {
     },
     /// Not counted.
     GiveBack {
-        /// When it may run again.
-        due: DueAt,
+        /// When it may run again; `None`: when it was due before, on whatever clock the board keeps that.
+        due: Option<DueAt>,
         /// Whether it counts as a setback, which lengthens the next pause.
         setback: bool,
         /// Whether it takes a new place in the order.

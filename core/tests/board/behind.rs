@@ -99,7 +99,7 @@ fn the_next_takes_the_place_of_one_that_pauses() {
     rig.settle(
         1,
         1,
-        Settle::GiveBack { due: DueAt::Wall(at(500)), setback: true, renew: false, started: true },
+        Settle::GiveBack { due: Some(DueAt::Wall(at(500))), setback: true, renew: false, started: true },
     );
     assert_eq!(rig.states([1, 2, 3, 4]), [Parked, Ready, Ready, Behind]);
     rig.pass(500).promote();

@@ -129,7 +129,7 @@ fn a_preload_that_comes_back_before_it_is_due_is_judged_later() {
     let mut rig = Rig::new();
     rig.post([task(1).key(3, KeyLimits::DISCARD).due_at(500)]);
     rig.preload(A, 2_000, 1);
-    let due = DueAt::Wall(at(500));
+    let due = Some(DueAt::Wall(at(500)));
     rig.settle(
         1,
         1,

@@ -15,7 +15,7 @@ fn running() -> Rig {
 }
 
 fn setback(ms: u64) -> Settle {
-    Settle::GiveBack { due: DueAt::Wall(at(ms)), setback: true, renew: false, started: true }
+    Settle::GiveBack { due: Some(DueAt::Wall(at(ms))), setback: true, renew: false, started: true }
 }
 
 #[test]
@@ -47,6 +47,16 @@ fn what_is_given_back_is_not_counted() {
     assert!(rig.settle(1, 1, give_back()));
     let view = rig.view(1).unwrap();
     assert_eq!((view.state, view.attempts), (RowState::Ready, 0));
+}
+
+#[test]
+fn what_goes_back_as_it_was_is_due_when_it_was() {
+    let mut rig = Rig::new();
+    rig.post([task(1).due_at(500)]);
+    assert_eq!(rig.preload(A, 2_000, 1), [1]);
+    assert!(rig.settle(1, 1, Settle::GiveBack { due: None, setback: false, renew: false, started: false }));
+    let view = rig.view(1).unwrap();
+    assert_eq!((view.state, view.due), (RowState::Parked, Some(at(500))));
 }
 
 /// B6

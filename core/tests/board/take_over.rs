@@ -198,7 +198,7 @@ fn any_reported_end_takes_the_marks_away() {
         assert!(rig.settle(1, 2, settle));
         rig.view(1).unwrap().crash_marks
     };
-    let not_started = Settle::GiveBack { due: DueAt::Now, setback: true, renew: false, started: false };
+    let not_started = Settle::GiveBack { due: Some(DueAt::Now), setback: true, renew: false, started: false };
     for end in [done(), trash(), retry(0), give_back()] {
         assert_eq!(settled(end.clone()), 0, "{end:?}");
     }
@@ -221,7 +221,7 @@ fn the_log_tells_how_each_pass_ended_from_the_first_that_went_wrong() {
     pass(&mut rig);
     die(&mut rig);
     pass(&mut rig);
-    let setback = Settle::GiveBack { due: DueAt::Now, setback: true, renew: false, started: true };
+    let setback = Settle::GiveBack { due: Some(DueAt::Now), setback: true, renew: false, started: true };
     rig.settle(1, 4, setback);
     pass(&mut rig);
     rig.pass(10).settle(1, 5, done());

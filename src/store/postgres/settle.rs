@@ -48,17 +48,17 @@ impl Turn<'_> {
     fn sort(&self, item: &Settlement) -> Kind {
         let (sequence, epoch, owner) = (item.sequence as i64, item.epoch, self.owner);
         let back = |due, renew, reported, how| {
-            Kind::Back(Back { sequence, epoch, owner, due: Some(due), renew, reported, how })
+            Kind::Back(Back { sequence, epoch, owner, due, renew, reported, how })
         };
         match &item.settle {
             Settle::Done(outcome) => Kind::End(End { sequence, epoch, outcome: outcome.clone() }),
             Settle::Trash(outcome) => Kind::Trash(End { sequence, epoch, outcome: outcome.clone() }),
             Settle::Retry { due, error } => {
                 let due = self.skew.to_server(*due).0;
-                back(due, true, true, Some(AttemptEnd::Failed(error.clone())))
+                back(Some(due), true, true, Some(AttemptEnd::Failed(error.clone())))
             }
             Settle::GiveBack { due, setback, renew, started } => {
-                let due = self.wall(self.skew.reckoned(*due));
+                let due = due.map(|due| self.wall(self.skew.reckoned(due)));
                 back(due, *renew, *started, setback.then_some(AttemptEnd::Setback))
             }
         }

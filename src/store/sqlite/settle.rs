@@ -57,7 +57,7 @@ impl Turn<'_> {
         self.count_end(&mut row, settle)?;
         match settle {
             Settle::Done(outcome) | Settle::Trash(outcome) => self.end(&row, outcome),
-            Settle::Retry { due, .. } => self.put_back(before, row, DueAt::Wall(*due), true).map(drop),
+            Settle::Retry { due, .. } => self.put_back(before, row, Some(DueAt::Wall(*due)), true).map(drop),
             Settle::GiveBack { due, renew, .. } => self.put_back(before, row, *due, *renew).map(drop),
         }
     }
@@ -84,10 +84,16 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Gives a claimed row that did not end its next due time; one that somebody wants cancelled ends now. Whether it is on
+    /// Gives a claimed row that did not end its next due time, or leaves it the one that it had; one that somebody wants cancelled ends now. Whether it is on
     /// the board again. Whatever takes it in again does not judge it anew, unless it was not yet due and so has not been
     /// judged at all.
-    pub(super) fn put_back(&mut self, before: &Row, mut row: Row, due: DueAt, renew: bool) -> Sql<bool> {
+    pub(super) fn put_back(
+        &mut self,
+        before: &Row,
+        mut row: Row,
+        due: Option<DueAt>,
+        renew: bool,
+    ) -> Sql<bool> {
         if row.unwanted {
             self.end(&row, &Outcome::Cancelled)?;
             return Ok(false);
@@ -95,7 +101,7 @@ impl Turn<'_> {
         row.judged |= row.due <= self.now.wall;
         // Its place in the order is that of its old due time.
         row.rank = Some(row.order(self.aging()).rank);
-        row.due = filing::wall(due, self.now);
+        row.due = due.map_or(row.due, |due| filing::wall(due, self.now));
         if renew {
             self.renew_order(&mut row);
             self.release_key(&mut row)?;

@@ -4,7 +4,6 @@ use rusqlite::params;
 use taskyard_core::dispatch::DispatchName;
 use taskyard_core::id::Sequence;
 use taskyard_core::store::{Answer, AttemptEnd};
-use taskyard_core::task::DueAt;
 
 use super::Sql;
 use super::row::Row;
@@ -50,7 +49,7 @@ impl Turn<'_> {
     fn bereave(&mut self, before: &Row) -> Sql<bool> {
         self.note(before, &AttemptEnd::OwnerLost)?;
         let row = Row { crash_marks: before.crash_marks.max(1), ..before.clone() };
-        self.put_back(before, row, DueAt::Wall(before.due), false)
+        self.put_back(before, row, None, false)
     }
 
     /// The asking owner goes; what it still has is given back.
@@ -58,7 +57,7 @@ impl Turn<'_> {
         let owner = self.owner.0 as i64;
         for sequence in self.held_by(owner, i64::MAX)? {
             if let Some(row) = self.row_at(sequence)? {
-                self.put_back(&row, row.clone(), DueAt::Wall(row.due), false)?;
+                self.put_back(&row, row.clone(), None, false)?;
             }
         }
         self.db.prepare_cached("DELETE FROM owner WHERE id = ?1")?.execute([owner])?;

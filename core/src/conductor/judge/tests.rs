@@ -51,7 +51,7 @@ fn finished(outcome: Outcome) -> (After, Settle) {
 }
 
 fn given_back(due: DueAt, setback: bool, renew: bool, started: bool) -> Settle {
-    Settle::GiveBack { due, setback, renew, started }
+    Settle::GiveBack { due: Some(due), setback, renew, started }
 }
 
 #[test]
@@ -144,12 +144,15 @@ fn what_must_wait_goes_back_for_a_second_but_never_to_before_it_is_due() {
 /// B11
 #[test]
 fn what_a_drain_gives_back_keeps_due_time_and_place() {
-    let due = DueAt::Mono(Instant64(99));
-    let dispatch = Dispatch { due, ..attempt(3) };
-    let case = Case { dispatch: &dispatch, retry: RETRY, setbacks: 4, wish: None };
-    let (after, settle) = judge(NOW, &case, End::Returned(Return::Drain));
-    assert!(matches!(after, After::Again(_)));
-    assert_eq!(settle, given_back(due, false, false, false));
+    let kept_here = DueAt::Mono(Instant64(99));
+    for (due, given) in [(kept_here, Some(kept_here)), (DueAt::Wall(after(99)), None)] {
+        let dispatch = Dispatch { due, ..attempt(3) };
+        let case = Case { dispatch: &dispatch, retry: RETRY, setbacks: 4, wish: None };
+        let (after, settle) = judge(NOW, &case, End::Returned(Return::Drain));
+        assert!(matches!(after, After::Again(_)));
+        let expected = Settle::GiveBack { due: given, setback: false, renew: false, started: false };
+        assert_eq!(settle, expected);
+    }
 }
 
 #[test]

@@ -112,7 +112,7 @@ pub(crate) fn retry(ms: u64) -> Settle {
 
 /// Back to its place, due as it was.
 pub(crate) fn give_back() -> Settle {
-    Settle::GiveBack { due: DueAt::Now, setback: false, renew: false, started: true }
+    Settle::GiveBack { due: Some(DueAt::Now), setback: false, renew: false, started: true }
 }
 
 pub(crate) fn trash() -> Settle {
