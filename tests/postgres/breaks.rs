@@ -186,7 +186,7 @@ fn a_server_that_may_not_be_written_to_says_so_and_can_be_read() {
 /// To the follower that took over the transaction was yet to begin, and it was asked about for good.
 #[test]
 fn a_commit_that_the_next_server_has_not_heard_of_is_lost() {
-    let Some(mut server) = PrivateServer::start("failover", &[]) else { return };
+    let Some(server) = PrivateServer::start("failover", &[]) else { return };
     let schema = Schema::at(&server.url);
     let proxy = Proxy::to(&schema.url);
     let address = proxy.url.parse().unwrap();

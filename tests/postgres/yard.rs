@@ -19,7 +19,7 @@ const LEASE: Duration = Duration::from_mins(1);
 /// B17: for less than a lease.
 #[test]
 fn a_task_that_runs_while_its_server_is_away_ends_once_and_is_recorded_when_it_is_back() {
-    let Some(mut server) = PrivateServer::start("yard", &[]) else { return };
+    let Some(server) = PrivateServer::start("yard", &[]) else { return };
     let schema = Schema::at(&server.url);
     let settings =
         conductor::Settings { submit_patience: Duration::from_millis(500), ..conductor::Settings::default() };
