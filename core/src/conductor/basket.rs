@@ -92,6 +92,12 @@ impl Basket {
         }
     }
 
+    /// Whether what is due soon is to be asked for. What is due already is promoted before, however much it is: else it would
+    /// come beyond what the pool has slots for, and overtake what is older.
+    pub(super) fn wants_near(&self, now: Now, pool: PoolId) -> bool {
+        self.near.contains(pool) && self.next_due.is_none_or(|due| due > now.wall)
+    }
+
     /// What is to be asked now. It counts as asked then.
     pub(super) fn look(&mut self, now: Now) -> Chores {
         self.look_ahead(now);

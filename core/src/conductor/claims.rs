@@ -199,7 +199,7 @@ impl Conductor {
     }
 
     fn preload(&mut self, now: Now, pool: PoolId, effects: &mut Vec<Effect>) {
-        if !self.basket.near.contains(pool) {
+        if !self.basket.wants_near(now, pool) {
             return;
         }
         let total = self.room_in_all();

@@ -80,6 +80,18 @@ fn it_promotes_batch_after_batch_without_a_pause_while_the_head_moves() {
     }
 }
 
+/// Seen: of three thousand overdue rows the second thousand came as near ones, and ran before the first.
+#[test]
+fn what_is_due_is_promoted_before_what_is_near_is_asked_for() {
+    let mut keeper = Keeper::new(false);
+    let wants_near = |keeper: &Keeper| keeper.basket.wants_near(keeper.now, crate::id::PoolId(0));
+    keeper.head(Some(seconds(0)));
+    assert_eq!(keeper.basket.look(keeper.now), PROMOTE);
+    assert!(!wants_near(&keeper), "one promotion may not bring all");
+    keeper.promoted(Some(seconds(1)));
+    assert!(wants_near(&keeper));
+}
+
 /// A store whose clock is behind says that a row is due and does not promote it.
 #[test]
 fn a_promotion_that_brings_nothing_is_repeated_after_a_growing_pause() {
