@@ -1,21 +1,22 @@
-//! Due times: never early, seldom late, each once. The oracle is a log of starts that the test owns.
+//! Due times: never early, seldom late, each once, on each board. The oracle is a log of starts that the test owns.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use taskyard::core::TaskId;
+use taskyard::core::defaults::HORIZON;
 use taskyard::core::new_task::NewTask;
 use taskyard::core::pool::Settings;
 use taskyard::core::time::{Timestamp, micros};
 use taskyard::core::worker::WorkerEnd;
+use taskyard::core::{TaskId, conductor};
 use taskyard::registry::Registry;
 use taskyard::testing::{TestYard, Toys};
-use taskyard::{PoolSpec, Yard};
+use taskyard::{Builder, PoolSpec, StoreChoice, Yard};
 
 use crate::common::soon;
-use crate::rig::{inline, outcomes, read, sized, start, submit_all, task};
+use crate::rig::{OnDisk, inline, outcomes, read, sized, submit_all, task};
 
 fn wall() -> Timestamp {
     Timestamp(micros(SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970")))
@@ -34,7 +35,7 @@ struct Log(Arc<Mutex<Vec<Start>>>);
 
 impl Log {
     /// A yard whose tasks `t` are logged.
-    fn yard(&self) -> Yard {
+    fn yard(&self, store: StoreChoice, horizon: Duration) -> Yard {
         let log = self.clone();
         let handler = move |args: serde_json::Value, _, _| {
             let (mono, wall) = (Instant::now(), wall());
@@ -43,7 +44,9 @@ impl Log {
             async { Ok(()) }
         };
         let registry = Registry::new().register_fn("t", handler).expect("one name");
-        start([inline("all", &["#"], registry, 1_000)])
+        let settings = conductor::Settings { horizon, ..conductor::Settings::default() };
+        let pool = inline("all", &["#"], registry, 1_000);
+        Yard::builder().store(store).conductor(settings).pool(pool).start().expect("starts")
     }
 
     /// The starts by number; each of `count` tasks must have had exactly one.
@@ -69,10 +72,10 @@ fn due_soon(kind: usize, task: NewTask) -> (NewTask, Timestamp, Duration) {
 }
 
 /// How late a thousand tasks that are due soon start, in order of lateness. None is early.
-async fn lateness() -> Vec<i64> {
+async fn lateness(store: StoreChoice) -> Vec<i64> {
     const TASKS: usize = 1_000;
     let log = Log::default();
-    let yard = log.yard();
+    let yard = log.yard(store, HORIZON);
     let (mut handles, mut dues) = (Vec::new(), Vec::new());
     for number in 0..TASKS {
         let (task, due, delay) = due_soon(number % 5, task("t", number));
@@ -114,49 +117,73 @@ fn p99(late: &[i64]) -> i64 {
     late[late.len() * 99 / 100]
 }
 
-/// D1: on time in one of ten runs, since others use the machine as well; early in none. Seen: with three of all these tests
-/// at once no run was on time, by a millisecond; so what the machine itself is late does not count.
-#[tokio::test]
-async fn what_is_due_soon_starts_on_time_and_stays_out_of_the_basket() {
+/// On time in one of ten runs, since others use the machine as well; early in none. Seen: with three of all these tests at once
+/// no run was on time, by a millisecond; so what the machine itself is late does not count.
+async fn is_on_time(store: impl Fn(usize) -> StoreChoice) {
     let mut seen = Vec::new();
     while seen.last().is_none_or(|(yard, machine)| yard - machine >= 10_000) {
         assert!(seen.len() < 10, "the p99 of each run, of the yard and of the machine, in us: {seen:?}");
         let (stop, stopped) = channel();
         let machine = thread::spawn(move || bare_lateness(&stopped));
-        let yard = p99(&lateness().await);
+        let yard = p99(&lateness(store(seen.len())).await);
         drop(stop);
         seen.push((yard, p99(&machine.join().expect("no panic"))));
     }
 }
 
-/// D2: most of them by way of the basket.
+/// D1.
 #[tokio::test]
-async fn ten_thousand_random_due_times_are_never_early() {
-    const TASKS: usize = 10_000;
+async fn what_is_due_soon_starts_on_time_and_stays_out_of_the_basket() {
+    is_on_time(|_| StoreChoice::memory()).await;
+}
+
+/// D1, on a board on disk.
+#[tokio::test]
+async fn on_disk_what_is_due_soon_starts_on_time_and_stays_out_of_the_basket() {
+    let disk = OnDisk::new();
+    is_on_time(|run| disk.store(&format!("{run}.db"))).await;
+}
+
+/// Tasks that are due at random within some seconds.
+async fn none_is_early(store: StoreChoice, horizon: Duration, tasks: usize, within: Duration) {
     let log = Log::default();
-    let yard = log.yard();
+    let yard = log.yard(store, horizon);
     let begin = wall();
     let mut state = 1_u64;
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % 5_000_000
+        (state >> 33) % micros(within) as u64
     };
-    let dues: Vec<_> = (0..TASKS).map(|_| begin + Duration::from_micros(random())).collect();
+    let dues: Vec<_> = (0..tasks).map(|_| begin + Duration::from_micros(random())).collect();
     let batch = submit_all(&yard, dues.iter().enumerate().map(|(n, due)| task("t", n).eta(*due))).await;
 
     outcomes(batch).await.iter().for_each(|outcome| assert!(read(outcome).is_null()));
 
-    let starts = log.starts(TASKS);
+    let starts = log.starts(tasks);
     let earliest = starts.iter().zip(&dues).map(|(start, due)| start.wall.since(*due)).min();
     assert!(earliest >= Some(0), "{earliest:?} us");
 }
 
-const MIDNIGHT: Timestamp = Timestamp(1_800_000_000_000_000);
+/// D2: most of them by way of the basket.
+#[tokio::test]
+async fn ten_thousand_random_due_times_are_never_early() {
+    none_is_early(StoreChoice::memory(), HORIZON, 10_000, Duration::from_secs(5)).await;
+}
 
-/// A pool whose tasks end by hand, four at once. It has begun: what is near is kept in the yard and not on the board.
-async fn four_by_hand() -> (TestYard, Toys) {
+/// D2, on a board on disk: fewer, as many a second.
+#[tokio::test]
+async fn on_disk_random_due_times_are_never_early() {
+    let (disk, horizon) = (OnDisk::new(), Duration::from_millis(400));
+    none_is_early(disk.store("tasks.db"), horizon, 4_000, Duration::from_secs(2)).await;
+}
+
+pub(crate) const MIDNIGHT: Timestamp = Timestamp(1_800_000_000_000_000);
+
+/// A yard at such a time, whose tasks end by hand: so many workers with so many at once. It has begun: what is near is kept in
+/// the yard and not on the board.
+pub(crate) async fn by_hand(builder: Builder, wall: Timestamp, workers: u32, each: u32) -> (TestYard, Toys) {
     let names = vec!["t".parse().expect("valid")];
-    let toys = Toys::by_hand(4, names.clone());
+    let toys = Toys::by_hand(each, names.clone());
     let launcher = {
         let toys = toys.clone();
         move || toys.launcher()
@@ -164,10 +191,10 @@ async fn four_by_hand() -> (TestYard, Toys) {
     let pool = PoolSpec {
         name: "all".into(),
         patterns: vec!["#".parse().expect("valid")],
-        settings: Settings { names: Some(names), concurrency: 4, ..sized(1, 1) },
+        settings: Settings { names: Some(names), concurrency: each, ..sized(workers, workers) },
         launcher: Box::new(launcher),
     };
-    let test = TestYard::start(Yard::builder().pool(pool), MIDNIGHT).expect("starts");
+    let test = TestYard::start(builder.pool(pool), wall).expect("starts");
     soon(test.quiet()).await;
     (test, toys)
 }
@@ -183,11 +210,10 @@ async fn run_off(test: &TestYard, toys: &Toys, in_order: &[TaskId]) {
     }
 }
 
-/// D3: with no time passing meanwhile, so "within a second" is at once. Seen: what came from the basket overtook what was
-/// near, which the Delayer held and had not looked at since the step.
-#[tokio::test]
-async fn what_is_due_by_a_stepped_clock_runs_once_in_order_and_relative_delays_are_kept() {
-    let (test, toys) = four_by_hand().await;
+/// With no time passing meanwhile, so "within a second" is at once. Seen: what came from the basket overtook what was near,
+/// which the Delayer held and had not looked at since the step.
+async fn a_step_keeps_the_order(store: StoreChoice) {
+    let (test, toys) = by_hand(Yard::builder().store(store), MIDNIGHT, 1, 4).await;
     let minutes = |n: u64| Duration::from_mins(n);
     let relative = submit_all(test.yard(), [task("t", "relative").delay(Duration::from_millis(1_500))]).await;
     // 7 and 50 share no factor, so each number comes once, in disorder. Ten are near, the others in the basket.
@@ -212,4 +238,17 @@ async fn what_is_due_by_a_stepped_clock_runs_once_in_order_and_relative_delays_a
     soon(test.advance(minutes(1))).await;
     run_off(&test, &toys, later.ids()).await;
     assert_eq!(outcomes(absolute).await.len(), 50);
+}
+
+/// D3.
+#[tokio::test]
+async fn what_is_due_by_a_stepped_clock_runs_once_in_order_and_relative_delays_are_kept() {
+    a_step_keeps_the_order(StoreChoice::memory()).await;
+}
+
+/// D3, on a board on disk.
+#[tokio::test]
+async fn on_disk_what_is_due_by_a_stepped_clock_runs_once_in_order() {
+    let disk = OnDisk::new();
+    a_step_keeps_the_order(disk.store("tasks.db")).await;
 }

@@ -1,16 +1,14 @@
 //! What keys cost: a task with a key costs the same however many others are held.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use taskyard::core::board;
 use taskyard::core::task::KeyLimits;
 use taskyard::registry::Registry;
-use taskyard::store::Durability;
 use taskyard::{StoreChoice, Yard};
 
 use crate::common::soon;
-use crate::rig::{built, inline, task};
+use crate::rig::{OnDisk, built, inline, task};
 
 /// How much dearer a task may be among a hundred thousand than among five thousand. A scan of what is held would make it
 /// twenty times as dear.
@@ -36,27 +34,6 @@ async fn cost(store: StoreChoice, held: usize, ended: usize, key: impl Fn(usize)
     posted / held as f64 + begun.elapsed().as_secs_f64() / ended as f64
 }
 
-/// In a file of its own each time, which must not lose power for the sake of a test's speed.
-struct OnDisk(PathBuf);
-
-impl OnDisk {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("taskyard-keys-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("the temporary directory can be written");
-        Self(folder)
-    }
-
-    fn store(&self, name: &str) -> StoreChoice {
-        StoreChoice::sqlite(self.0.join(name)).durability(Durability::Normal)
-    }
-}
-
-impl Drop for OnDisk {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
-
 fn check(few: f64, many: f64) {
     println!("{:.1} us a task among few, {:.1} us among twenty times as many", few * 1e6, many * 1e6);
     assert!(many < few * RATIO, "{:.1} us a task, then {:.1} us", few * 1e6, many * 1e6);
@@ -73,7 +50,7 @@ async fn a_hundred_thousand_keys_do_not_make_a_task_dearer() {
 /// P27, on a board on disk, with a fifth of the tasks: the ratio is the same.
 #[tokio::test]
 async fn many_keys_on_disk_do_not_make_a_task_dearer() {
-    let (disk, key) = (OnDisk::new("keys"), |n: usize| n.to_string());
+    let (disk, key) = (OnDisk::new(), |n: usize| n.to_string());
     let few = cost(disk.store("few.db"), 1_000, 1_000, key).await;
     check(few, cost(disk.store("many.db"), 20_000, 20_000, key).await);
 }
@@ -81,7 +58,7 @@ async fn many_keys_on_disk_do_not_make_a_task_dearer() {
 /// P27, on a board on disk, with a fifth of the tasks: the ratio is the same.
 #[tokio::test]
 async fn many_twins_on_disk_do_not_make_a_task_dearer() {
-    let (disk, key) = (OnDisk::new("twins"), |_| "one".into());
+    let (disk, key) = (OnDisk::new(), |_| "one".into());
     let few = cost(disk.store("few.db"), 1_000, 1_000, key).await;
     check(few, cost(disk.store("many.db"), 20_000, 1_000, key).await);
 }

@@ -18,10 +18,11 @@ use taskyard::core::task::{Retry, Task};
 use taskyard::inline::InlineLauncher;
 use taskyard::process::{LauncherThread, ProcessLauncher, ProcessSettings, Program};
 use taskyard::registry::{Options, Registry};
-use taskyard::{BatchHandle, PoolSpec, TaskHandle, Yard};
+use taskyard::store::Durability;
+use taskyard::{BatchHandle, PoolSpec, StoreChoice, TaskHandle, Yard};
 
 use crate::common::soon;
-use crate::gate::Gate;
+use crate::gate::{Gate, Scratch};
 use crate::handlers;
 
 /// A pool that says nothing more of itself: impatient, so that the tests are quick.
@@ -43,6 +44,20 @@ pub(crate) fn yard(gate: &Gate, settings: Settings) -> Yard {
 
 pub(crate) fn start(pools: impl IntoIterator<Item = PoolSpec>) -> Yard {
     pools.into_iter().fold(Yard::builder(), taskyard::Builder::pool).start().expect("starts")
+}
+
+/// A folder for boards, which must not be kept from a loss of power at the cost of a test's speed.
+pub(crate) struct OnDisk(Scratch);
+
+impl OnDisk {
+    pub(crate) fn new() -> Self {
+        Self(Scratch::new())
+    }
+
+    /// The board in a file of this name.
+    pub(crate) fn store(&self, name: &str) -> StoreChoice {
+        StoreChoice::sqlite(self.0.path().join(name)).durability(Durability::Normal)
+    }
 }
 
 /// A pool of processes of this binary.
