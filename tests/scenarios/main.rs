@@ -1,5 +1,6 @@
 //! The scenarios, black-box over the facade: real processes and real time wherever the behaviour is about them.
 
+mod basket_disk;
 mod board_disk;
 mod board_events;
 mod board_faults;

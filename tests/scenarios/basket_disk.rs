@@ -1,0 +1,240 @@
+//! Many parked tasks on a board on disk: what comes of them once they are due, and what they cost until then.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use taskyard::core::defaults::MESSAGE_MAX;
+use taskyard::core::store::{Counts, Filter};
+use taskyard::core::task::Priority;
+use taskyard::core::worker::WorkerEnd;
+use taskyard::core::{TaskId, conductor};
+use taskyard::registry::{RESULT_MAX, Registry};
+use taskyard::testing::{TestYard, Toys};
+use taskyard::{Builder, NotTaken, Yard};
+
+use crate::common::soon;
+use crate::delays::{MIDNIGHT, by_hand};
+use crate::os::resident;
+use crate::rig::{OnDisk, alone, built, inline, outcomes, submit, submit_all, task};
+
+/// Ends what runs, `slots` at a time, which must be the next ones each time; says how many tasks were in the yard at most.
+async fn run_off(test: &TestYard, toys: &Toys, in_order: &[TaskId], slots: usize) -> usize {
+    let in_yard = || {
+        let stages = test.yard().stages();
+        stages.delayed + stages.blocked + stages.queued + stages.running
+    };
+    let mut most = 0;
+    for (round, next) in in_order.chunks(slots).enumerate() {
+        let (running, mut next) = (toys.running(), next.to_vec());
+        next.sort_unstable();
+        assert_eq!(running, next, "in round {round}");
+        for id in next {
+            most = most.max(in_yard());
+            toys.finish(id, WorkerEnd::Succeeded("null".into()));
+        }
+        soon(test.quiet()).await;
+    }
+    assert_eq!((toys.running(), in_yard()), (vec![], 0), "each runs once");
+    most
+}
+
+/// D4: by rank, so that an urgent task goes before what was due less than four minutes before it, and a usual one last.
+#[tokio::test]
+async fn what_fell_due_while_no_yard_ran_goes_oldest_first_and_new_tasks_at_their_turn() {
+    const TASKS: u64 = 3_000;
+    const SLOTS: u32 = 50;
+    let disk = OnDisk::new();
+    let open = || Yard::builder().store(disk.store("tasks.db"));
+    let due = |n: u64| MIDNIGHT + Duration::from_mins(1) + Duration::from_secs(n);
+    let (before, _) = by_hand(open(), MIDNIGHT, 1, SLOTS).await;
+    // 7 and 3000 share no factor, so each number comes once, in disorder.
+    let order = (0..TASKS).map(|n| n * 7 % TASKS);
+    let parked = submit_all(before.yard(), order.clone().map(|n| task("t", n).eta(due(n)))).await;
+    let mut by_due: Vec<_> = order.zip(parked.ids().iter().copied()).collect();
+    by_due.sort_unstable();
+    let mut by_rank: Vec<_> = by_due.into_iter().map(|(_, id)| id).collect();
+    soon(before.drain()).await;
+    drop(before);
+
+    let now = due(TASKS - 1) + Duration::from_millis(500);
+    let (test, toys) = by_hand(open(), now, 1, SLOTS).await;
+    let urgent = task("t", "urgent").priority(Priority::new(Priority::MAX).expect("the highest"));
+    let urgent = submit(test.yard(), urgent).await.id();
+    let usual = submit(test.yard(), task("t", "usual")).await.id();
+    by_rank.insert(TASKS as usize - 240, urgent);
+    by_rank.push(usual);
+
+    let most = run_off(&test, &toys, &by_rank, SLOTS as usize).await;
+    // What is claimed ahead is at most what ends during a claim.
+    assert!(most <= 2 * SLOTS as usize, "{most} in the yard");
+    assert_eq!(soon(test.yard().totals()).await.expect("counted").succeeded, TASKS + 2);
+    assert_eq!(soon(test.yard().counts()).await, Ok(Counts::default()), "none is left");
+}
+
+/// D10.
+#[tokio::test]
+async fn a_thousand_with_one_due_time_run_four_at_a_time_and_each_once() {
+    let disk = OnDisk::new();
+    let (test, toys) = by_hand(Yard::builder().store(disk.store("tasks.db")), MIDNIGHT, 4, 1).await;
+    let (hour, moment) = (Duration::from_hours(1), Duration::from_micros(1));
+    let due = MIDNIGHT + hour + moment;
+    let batch = submit_all(test.yard(), (0..1_000).map(|n| task("t", n).eta(due))).await;
+    soon(test.advance(hour)).await;
+    assert!(toys.running().is_empty(), "none is due");
+    soon(test.advance(moment)).await;
+    run_off(&test, &toys, batch.ids(), 4).await;
+    assert_eq!(outcomes(batch).await.len(), 1_000);
+}
+
+const YEAR: Duration = Duration::from_hours(24 * 365);
+
+/// Parks so many, some at a time.
+async fn park(yard: &Yard, tasks: usize) {
+    for from in (0..tasks).step_by(1_000) {
+        let tasks = (from..tasks.min(from + 1_000)).map(|n| built(task("t", n).delay(YEAR))).collect();
+        assert!(soon(yard.post_tasks(tasks)).await.iter().all(Result::is_ok));
+    }
+}
+
+/// How long it takes until a task runs that is due at once; half of them need less. No time passes on the yard's clock.
+async fn start_of_one(test: &TestYard, toys: &Toys) -> Duration {
+    let mut took = Vec::new();
+    for number in 0..50 {
+        let begun = Instant::now();
+        let id = submit(test.yard(), task("t", number)).await.id();
+        soon(toys.started(id)).await;
+        took.push(begun.elapsed());
+        toys.finish(id, WorkerEnd::Succeeded("null".into()));
+        soon(test.quiet()).await;
+    }
+    took.sort_unstable();
+    took[took.len() / 2]
+}
+
+/// How much longer something may take beside many others, or large ones, that have nothing to do with it.
+const RATIO: u32 = 4;
+
+/// D10: it starts at once however many are parked. They do not count among those in the yard, of which there may be few.
+#[tokio::test]
+async fn many_far_off_tasks_do_not_hold_an_immediate_one_up() {
+    let disk = OnDisk::new();
+    let few = conductor::Settings { live_max: 10, ..conductor::Settings::default() };
+    let builder = Yard::builder().store(disk.store("tasks.db")).conductor(few);
+    let (test, toys) = by_hand(builder, MIDNIGHT, 1, 4).await;
+    park(test.yard(), 500).await;
+    let among_few = start_of_one(&test, &toys).await;
+    park(test.yard(), 19_500).await;
+    let among_many = start_of_one(&test, &toys).await;
+    assert_eq!(soon(test.yard().counts()).await.expect("counted").parked, 20_000);
+    assert!(among_many < among_few * RATIO, "{among_few:?}, and {among_many:?} among forty times as many");
+}
+
+/// D11: eighty bytes for each would be more. First come so many large ones that SQLite holds as much of the file as it may.
+#[test]
+fn resident_memory_does_not_follow_what_is_parked() {
+    alone("basket_disk::resident_memory_does_not_follow_what_is_parked", async {
+        let disk = OnDisk::new();
+        let (test, _) = by_hand(Yard::builder().store(disk.store("tasks.db")), MIDNIGHT, 1, 4).await;
+        for _ in 0..1_000 {
+            submit(test.yard(), task("t", "x".repeat(20_000)).delay(YEAR)).await;
+        }
+        let few = resident();
+        park(test.yard(), 49_000).await;
+        let many = resident();
+        assert_eq!(soon(test.yard().counts()).await.expect("counted").parked, 50_000);
+        assert!(many < few + (4 << 20), "{few} bytes with a thousand, {many} with fifty thousand");
+    });
+}
+
+/// A yard in which nothing is near: all that is not due at once goes by way of the file.
+fn on_disk(disk: &OnDisk) -> Builder {
+    let settings = conductor::Settings { horizon: Duration::ZERO, ..conductor::Settings::default() };
+    Yard::builder().store(disk.store("tasks.db")).conductor(settings)
+}
+
+/// What it was given.
+fn echoes() -> Registry {
+    let echo = |args: Value, kwargs: Value, _| async move { Ok(json!([args, kwargs])) };
+    Registry::new().register_fn("t", echo).expect("one name")
+}
+
+/// D15: as it came, and once, by way of the basket.
+#[tokio::test]
+async fn bodies_of_all_sizes_come_out_of_the_basket_as_they_went_in() {
+    let disk = OnDisk::new();
+    let yard = on_disk(&disk).pool(inline("all", &["#"], echoes(), 4)).start().expect("starts");
+    let longest = "x".repeat(RESULT_MAX.min(MESSAGE_MAX) - 100);
+    for (sent, given) in [
+        (String::new(), json!([[], {}])),
+        (r#","args":[]"#.into(), json!([[], {}])),
+        (r#","args":[""]"#.into(), json!([[""], {}])),
+        (r#","kwargs":{"":"\u0000😀"}"#.into(), json!([[], {"": "\0😀"}])),
+        (format!(r#","args":["{longest}"]"#), json!([[longest], {}])),
+    ] {
+        let text = format!(r#"{{"task":"t","delay":0.01{sent}}}"#);
+        let mut handle = soon(yard.submit_json(&text)).await.expect("taken");
+        assert_eq!(soon(handle.outcome()).await.expect("succeeds"), given);
+    }
+}
+
+/// D15: over the limit by one byte.
+#[tokio::test]
+async fn a_body_over_the_limit_is_refused_by_its_size_and_nothing_is_stored() {
+    let disk = OnDisk::new();
+    let yard = on_disk(&disk).pool(inline("all", &["#"], echoes(), 4)).start().expect("starts");
+    let around = r#"{"task":"t","delay":600,"args":[""]}"#.len();
+    let text =
+        |bytes: usize| format!(r#"{{"task":"t","delay":600,"args":["{}"]}}"#, "x".repeat(bytes - around));
+    let refused = soon(yard.submit_json(&text(MESSAGE_MAX + 1))).await.expect_err("too long");
+    assert!(matches!(refused, NotTaken::NoTask(_)) && refused.to_string().contains("1048576"), "{refused}");
+    let left = async |yard: &Yard| {
+        let all = Filter { all: true, ..Filter::default() };
+        soon(yard.list(all, 0, 10)).await.expect("listed").0.len()
+    };
+    assert_eq!(left(&yard).await, 0);
+    soon(yard.submit_json(&text(MESSAGE_MAX))).await.expect("as long as it may be");
+    soon(yard.drain()).await.expect("drained");
+    soon(yard.closed()).await;
+    let yard = on_disk(&disk).pool(inline("all", &["#"], echoes(), 4)).start().expect("starts");
+    assert_eq!(left(&yard).await, 1, "in the file is the one that was taken");
+}
+
+/// How long it takes until a task runs that was parked and is due now, in each of two yards by turns; half need less.
+async fn starts_of_parked(yards: [&(TestYard, Toys); 2]) -> [Duration; 2] {
+    const TASKS: u64 = 50;
+    let second = Duration::from_secs(1);
+    let mut took = [const { Vec::new() }; 2];
+    let mut parked = Vec::new();
+    for (test, _) in yards {
+        let due = |n| MIDNIGHT + Duration::from_secs(n + 1);
+        parked.push(submit_all(test.yard(), (0..TASKS).map(|n| task("t", n).eta(due(n)))).await);
+    }
+    for n in 0..TASKS as usize {
+        for (yard, (test, toys)) in yards.iter().enumerate() {
+            let begun = Instant::now();
+            soon(test.advance(second)).await;
+            took[yard].push(begun.elapsed());
+            assert_eq!(toys.running(), [parked[yard].ids()[n]]);
+            toys.finish(parked[yard].ids()[n], WorkerEnd::Succeeded("null".into()));
+            soon(test.quiet()).await;
+        }
+    }
+    took.map(|mut took| {
+        took.sort_unstable();
+        took[took.len() / 2]
+    })
+}
+
+/// D15: ten of nearly the largest, due after all small ones.
+#[tokio::test]
+async fn large_bodies_in_the_basket_do_not_hold_small_ones_up() {
+    let disks = [OnDisk::new(), OnDisk::new()];
+    let small = by_hand(on_disk(&disks[0]), MIDNIGHT, 1, 4).await;
+    let beside = by_hand(on_disk(&disks[1]), MIDNIGHT, 1, 4).await;
+    for n in 0..10 {
+        let large = task("t", "x".repeat(MESSAGE_MAX - 1_000)).eta(MIDNIGHT + Duration::from_mins(10 + n));
+        submit(beside.0.yard(), large).await;
+    }
+    let [alone, beside] = starts_of_parked([&small, &beside]).await;
+    assert!(beside < alone * RATIO, "{alone:?}, and {beside:?} beside large ones");
+}
