@@ -300,7 +300,12 @@ impl Connection {
     }
 
     pub(crate) fn send(&mut self, line: &str) {
-        self.stream.get_mut().write_all(format!("{line}\n").as_bytes()).expect("it is connected");
+        self.send_bytes(line.as_bytes());
+    }
+
+    /// A line that need not be text.
+    pub(crate) fn send_bytes(&mut self, line: &[u8]) {
+        self.stream.get_mut().write_all(&[line, b"\n"].concat()).expect("it is connected");
     }
 
     /// The next reply; `None` at the end of the connection.

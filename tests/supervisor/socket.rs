@@ -77,6 +77,27 @@ fn a_line_may_have_a_mebibyte_and_no_more() {
     assert!(connection.ask(r#"{"control":"alive"}"#)["ok"].is_object());
 }
 
+/// D15: on a board on disk. A body of no bytes is one.
+#[test]
+fn of_what_cannot_be_read_nothing_is_stored_and_the_connection_stays() {
+    let server = Server::on_disk();
+    let mut connection = server.connect();
+    let around = |inside: &[u8]| [br#"{"task":"echo","delay":600,"args":[""#, inside, br#""]}"#].concat();
+    let too_long = "x".repeat(1 << 20);
+    for (bad, says) in
+        [(&b"\xff\xfe"[..], "not UTF-8"), (b"half \xf0\x9f", "not UTF-8"), (too_long.as_bytes(), "1048576")]
+    {
+        connection.send_bytes(&around(bad));
+        let reply = connection.reply().expect("the connection stays");
+        assert!(reply["error"]["message"].as_str().is_some_and(|why| why.contains(says)), "{reply}");
+    }
+    let tasks = connection.ask(r#"{"control":"status"}"#)["ok"]["tasks"].clone();
+    assert!(tasks.as_object().is_some_and(|tasks| tasks.values().all(|count| *count == 0)), "{tasks}");
+    let empty = uuid(&connection.ask(r#"{"task":"echo","delay":600}"#));
+    let all = connection.ask(r#"{"control":"cancel","control_data":{"all":true}}"#);
+    assert_eq!(all["ok"], json!([{ "uuid": empty, "result": "cancelled" }]), "no other one is there");
+}
+
 /// P28.
 #[test]
 fn a_cancel_without_a_filter_is_refused_and_cancels_nothing() {
