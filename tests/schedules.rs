@@ -5,7 +5,9 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
+use common::gate::Scratch;
 use common::{echo, pool, soon, task};
+use futures::future::join;
 use taskyard::config::{Handlers, ScheduleSettings, Settings};
 use taskyard::core::board;
 use taskyard::core::rfc3339;
@@ -15,8 +17,9 @@ use taskyard::core::worker::WorkerEnd;
 use taskyard::producers::schedules::Scheduled;
 use taskyard::producers::supervision::Producers;
 use taskyard::producers::{Intake, Kind, Roster, State};
+use taskyard::store::Durability;
 use taskyard::testing::{BEGINNING, TestYard, Toys};
-use taskyard::{Builder, Yard};
+use taskyard::{Builder, StoreChoice, Yard};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -117,6 +120,27 @@ async fn each_tick_comes_once_however_many_have_the_schedule() {
     nodes.stop().await;
     assert_eq!(nodes.runs().await, 3);
     assert!(nodes.roster.snapshots().iter().all(|node| node.state == State::Running), "none failed");
+}
+
+/// D20, of two yards on one board on disk, whose clocks come to each tick together.
+#[tokio::test]
+async fn each_tick_comes_once_to_two_yards_on_one_file() {
+    let (disk, toys, settings) = (Scratch::new(), toys(), every_ten_minutes("one"));
+    let store = StoreChoice::sqlite(disk.path().join("tasks.db")).durability(Durability::Normal);
+    let open = || Nodes::of(Yard::builder().store(store.clone()).pool(pool(&toys)), BEGINNING);
+    let (mut a, mut b) = (open(), open());
+    a.join(settings.clone()).await;
+    b.join(settings.clone()).await;
+    for tick in 1..=3 {
+        join(a.yard.advance(10 * MINUTE), b.yard.advance(10 * MINUTE)).await;
+        let at = BEGINNING + 10 * tick * MINUTE;
+        join(a.done_until(at), b.done_until(at)).await;
+        let posted = a.yard.yard().get(settings.id(at)).await.expect("up");
+        assert_eq!(posted.map(|view| (view.state, view.epoch)), Some((RowState::Ended, 1)), "tick {tick}");
+    }
+    assert_eq!(a.runs().await + b.runs().await, 3);
+    let nodes = [a.roster.snapshots(), b.roster.snapshots()].concat();
+    assert!(nodes.iter().all(|node| node.state == State::Running), "none failed");
 }
 
 /// D20
