@@ -1,17 +1,19 @@
 //! The kinds of pool, as data: how one is set up, and in what it differs by design. No test asks which kind it has.
 
-use taskyard::testing::{BEGINNING, TestYard};
-use taskyard::{Builder, Pool, Yard};
+use taskyard::testing::{BEGINNING, Shared, TestYard};
+use taskyard::{Builder, Pool, StoreChoice, Yard};
 use tokio::runtime::Handle;
 
+use crate::common::gate::Scratch;
 use crate::common::handlers::attempts;
 use crate::handlers::registry;
 use crate::host_threads::HostThreads;
 
-/// A kind of pool.
-#[derive(Clone, Copy)]
+/// A kind of pool, and the board of its yards.
 pub(crate) struct Kind {
     pool: fn() -> Pool,
+    /// The folder of the board; `None`: it is in memory.
+    disk: Option<Scratch>,
     pub(crate) deaf: Deaf,
 }
 
@@ -28,6 +30,7 @@ pub(crate) struct Deaf {
 
 pub(crate) fn process() -> Kind {
     Kind {
+        disk: None,
         pool: || Pool::process("all").workers(1..=2).worker_args(["--exact", "worker_entry", "--nocapture"]),
         deaf: Deaf {
             can_be_cancelled: true,
@@ -39,6 +42,7 @@ pub(crate) fn process() -> Kind {
 
 pub(crate) fn blocking() -> Kind {
     Kind {
+        disk: None,
         pool: || Pool::blocking("all").workers(1..=2),
         deaf: Deaf {
             can_be_cancelled: false,
@@ -50,6 +54,7 @@ pub(crate) fn blocking() -> Kind {
 
 pub(crate) fn inline() -> Kind {
     Kind {
+        disk: None,
         pool: || Pool::inline("all"),
         deaf: Deaf {
             can_be_cancelled: true,
@@ -61,6 +66,7 @@ pub(crate) fn inline() -> Kind {
 
 pub(crate) fn custom() -> Kind {
     Kind {
+        disk: None,
         pool: || {
             let here = Handle::current();
             let launcher = |calls| Box::new(HostThreads::within(here, registry(), calls)) as _;
@@ -75,44 +81,65 @@ pub(crate) fn custom() -> Kind {
 }
 
 impl Kind {
+    /// The same, whose yards have a board in memory.
+    pub(crate) fn in_memory(self) -> Self {
+        Self { disk: None, ..self }
+    }
+
+    /// The same, whose yards have a board on disk.
+    pub(crate) fn on_disk(self) -> Self {
+        Self { disk: Some(Scratch::new()), ..self }
+    }
+
+    pub(crate) fn store(&self) -> StoreChoice {
+        let on_disk = |disk: &Scratch| StoreChoice::sqlite(disk.path().join("tasks.db"));
+        self.disk.as_ref().map_or_else(StoreChoice::memory, on_disk)
+    }
+
+    /// A board that outlives its yards.
+    pub(crate) fn lasting_store(&self) -> StoreChoice {
+        let store = self.store();
+        if store.is_durable() { store } else { StoreChoice::shared(&Shared::default()) }
+    }
+
     /// A pool of this kind that takes all tasks, and tries each three times if it does not say otherwise.
-    pub(crate) fn pool(self) -> Pool {
+    pub(crate) fn pool(&self) -> Pool {
         (self.pool)().pattern("test.#").retry(attempts(3))
     }
 
     /// The same, which runs one task at a time and holds no other ready.
-    pub(crate) fn single(self) -> Pool {
+    pub(crate) fn single(&self) -> Pool {
         self.pool().workers(1..=1).concurrency(1).ahead(0)
     }
 
+    /// Sets up a yard with this pool.
+    pub(crate) fn builder(&self, pool: Pool) -> Builder {
+        // The registry after the pool: the order does not matter.
+        Yard::builder().store(self.store()).pool(pool).registry(registry()).observed()
+    }
+
+    /// A yard with this pool.
+    pub(crate) fn start(&self, pool: Pool) -> Yard {
+        self.builder(pool).start().expect("starts")
+    }
+
     /// A yard with such a pool.
-    pub(crate) fn yard(self) -> Yard {
-        start(self.pool())
+    pub(crate) fn yard(&self) -> Yard {
+        self.start(self.pool())
     }
 
     /// A yard that runs one task at a time.
-    pub(crate) fn one_slot(self) -> Yard {
-        start(self.single())
+    pub(crate) fn one_slot(&self) -> Yard {
+        self.start(self.single())
     }
 
     /// A yard whose time stands still until the test turns the clock.
-    pub(crate) fn on_a_clock(self) -> TestYard {
-        TestYard::start(builder(self.pool()), BEGINNING).expect("starts")
+    pub(crate) fn on_a_clock(&self) -> TestYard {
+        TestYard::start(self.builder(self.pool()), BEGINNING).expect("starts")
     }
 
     /// The same, which runs one task at a time.
-    pub(crate) fn one_slot_on_a_clock(self) -> TestYard {
-        TestYard::start(builder(self.single()), BEGINNING).expect("starts")
+    pub(crate) fn one_slot_on_a_clock(&self) -> TestYard {
+        TestYard::start(self.builder(self.single()), BEGINNING).expect("starts")
     }
-}
-
-/// Sets up a yard with this pool.
-pub(crate) fn builder(pool: Pool) -> Builder {
-    // The registry after the pool: the order does not matter.
-    Yard::builder().pool(pool).registry(registry()).observed()
-}
-
-/// A yard with this pool.
-pub(crate) fn start(pool: Pool) -> Yard {
-    builder(pool).start().expect("starts")
 }

@@ -15,7 +15,7 @@ use crate::common::handlers::{Echo, Hang, News, attempts};
 use crate::common::soon;
 use crate::ends::again;
 use crate::handlers::{Deaf, Meet};
-use crate::kinds::{Kind, builder};
+use crate::kinds::Kind;
 
 const LIMIT: Duration = Duration::from_hours(1);
 
@@ -67,8 +67,8 @@ pub(crate) async fn a_running_task_tells_its_progress_and_is_cancelled(kind: Kin
 }
 
 /// One slot, whose worker gets SIGTERM and SIGKILL (or what stands in their place) as soon as a task is told to end.
-fn strict(kind: Kind) -> Builder {
-    builder(kind.single().grace(Duration::ZERO).kill_after(Duration::ZERO))
+fn strict(kind: &Kind) -> Builder {
+    kind.builder(kind.single().grace(Duration::ZERO).kill_after(Duration::ZERO))
 }
 
 async fn runs_the_next(yard: &Yard) {
@@ -79,7 +79,7 @@ async fn runs_the_next(yard: &Yard) {
 pub(crate) async fn a_task_that_hears_nothing_is_timed_out_and_its_slot_comes_back(kind: Kind) {
     let (gate, clock) = (Gate::open(), VirtualClock::at(BEGINNING));
     // On a clock of its own: a handler that blocks lets no test yard be quiet.
-    let yard = strict(kind).clock(Arc::new(clock.clone()), InFlight::default()).start().expect("starts");
+    let yard = strict(&kind).clock(Arc::new(clock.clone()), InFlight::default()).start().expect("starts");
     let deaf = yard.submit(Deaf::at(&gate)).timeout(LIMIT).retry(attempts(1));
     let mut task = soon(deaf).await.expect("taken");
     let mut guest = gate.next().await;
@@ -95,7 +95,7 @@ pub(crate) async fn a_task_that_hears_nothing_is_timed_out_and_its_slot_comes_ba
 }
 
 pub(crate) async fn a_cancel_of_a_task_that_hears_nothing_ends_it_if_anything_can(kind: Kind) {
-    let (gate, yard) = (Gate::open(), strict(kind).start().expect("starts"));
+    let (gate, yard) = (Gate::open(), strict(&kind).start().expect("starts"));
     let mut task = soon(yard.submit(Deaf::at(&gate))).await.expect("taken");
     let guest = gate.next().await;
     is_running(&yard, task.id()).await;

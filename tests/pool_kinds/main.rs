@@ -20,17 +20,20 @@ fn worker_entry() {
     taskyard::worker::run_if_worker(&handlers::registry());
 }
 
-/// Makes a test of each behaviour on each kind.
+/// Makes a test of each behaviour on each kind, on a board in memory or on disk.
 macro_rules! suite {
     (on: [$($kind:ident)*] $behaviours:tt) => {
-        $(suite! { @kind $kind $behaviours })*
+        $(suite! { @kind $kind in_memory $behaviours })*
     };
-    (@kind $kind:ident { $($file:ident: $($behaviour:ident)*;)* }) => {
+    (on disk: [$($kind:ident)*] $behaviours:tt) => {
+        mod on_disk { $(suite! { @kind $kind on_disk $behaviours })* }
+    };
+    (@kind $kind:ident $board:ident { $($file:ident: $($behaviour:ident)*;)* }) => {
         mod $kind {
             $($(
                 #[tokio::test]
                 async fn $behaviour() {
-                    crate::$file::$behaviour(crate::kinds::$kind()).await;
+                    crate::$file::$behaviour(crate::kinds::$kind().$board()).await;
                 }
             )*)*
         }
@@ -69,5 +72,22 @@ suite! { on: [process blocking inline custom] {
         what_outlasts_the_grace_is_given_back
         what_a_drain_gave_back_goes_on_in_the_next_yard
         a_drain_asked_for_twice_is_one_drain
+        what_a_running_task_submits_while_the_yard_drains_is_kept;
+}}
+
+// What is read from the board, or is there for the next yard.
+suite! { on disk: [process blocking inline custom] {
+    ends:
+        a_retry_waits_for_its_pause_which_grows;
+    records:
+        each_end_counts_as_it_shall
+        the_trash_keeps_the_reason_and_gives_the_task_back;
+    inside:
+        what_is_submitted_once_is_there_once
+        a_callback_follows_success_and_an_errback_failure;
+    drains:
+        a_drain_lets_what_runs_end_and_gives_the_rest_back
+        what_outlasts_the_grace_is_given_back
+        what_a_drain_gave_back_goes_on_in_the_next_yard
         what_a_running_task_submits_while_the_yard_drains_is_kept;
 }}

@@ -16,7 +16,7 @@ use crate::common::handlers::{Die, Echo, Gorge, Stubborn, attempts};
 use crate::common::soon;
 use crate::ends::again;
 use crate::handlers::{Deaf, Meet, registry};
-use crate::kinds::{builder, process, start};
+use crate::kinds::process;
 use crate::limits::is_running;
 use crate::records::passes;
 
@@ -38,7 +38,8 @@ async fn a_task_that_takes_its_process_with_it_is_lost_and_tried_again() {
 #[tokio::test]
 async fn a_process_that_ignores_everything_is_killed() {
     let rung = Duration::from_millis(100);
-    let yard = start(process().pool().workers(1..=1).grace(rung).kill_after(rung));
+    let kind = process();
+    let yard = kind.start(kind.pool().workers(1..=1).grace(rung).kill_after(rung));
     let late = yard.submit(Stubborn).timeout(rung).retry(attempts(1));
     let failed = soon(soon(late).await.expect("taken").outcome()).await.expect_err("fails");
     assert_eq!(failed.last_failure(), Some(&Failure::TimedOut), "{failed:?}");
@@ -59,9 +60,10 @@ async fn a_process_that_ignores_everything_is_killed() {
 async fn a_task_beside_one_that_is_killed_runs_again_and_has_no_attempt_more() {
     const HOUR: Duration = Duration::from_hours(1);
     let (gate, clock) = (Gate::open(), VirtualClock::at(BEGINNING));
-    let pool =
-        process().pool().workers(1..=1).concurrency(2).grace(Duration::ZERO).kill_after(Duration::ZERO);
-    let yard = builder(pool).clock(Arc::new(clock.clone()), InFlight::default()).start().expect("starts");
+    let kind = process();
+    let pool = kind.pool().workers(1..=1).concurrency(2).grace(Duration::ZERO).kill_after(Duration::ZERO);
+    let yard =
+        kind.builder(pool).clock(Arc::new(clock.clone()), InFlight::default()).start().expect("starts");
     let mut beside = soon(yard.submit(Meet::at(&gate, 0))).await.expect("taken");
     let guest = gate.next().await;
     let deaf = yard.submit(Deaf::at(&gate)).timeout(HOUR).retry(attempts(1));
@@ -85,7 +87,8 @@ async fn a_task_beside_one_that_is_killed_runs_again_and_has_no_attempt_more() {
 /// Too much memory costs the task its worker, and says so.
 #[tokio::test]
 async fn a_worker_that_takes_too_much_memory_is_killed_while_it_is_busy() {
-    let yard = start(process().pool().memory_limit(100 << 20));
+    let kind = process();
+    let yard = kind.start(kind.pool().memory_limit(100 << 20));
     let gorge = yard.submit(Gorge { bytes: 200 << 20 }).retry(attempts(1));
     let failed = soon(soon(gorge).await.expect("taken").outcome()).await.expect_err("lost");
     let Some(Failure::Lost(loss)) = failed.last_failure() else { panic!("{failed:?}") };
