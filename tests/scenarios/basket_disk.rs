@@ -109,7 +109,7 @@ async fn park(yard: &Yard, tasks: usize) {
 }
 
 /// How much longer something may take beside many others, or large ones, that have nothing to do with it.
-const RATIO: u32 = 4;
+const RATIO: u32 = 2;
 
 /// Does the same in two yards by turns, so that the machine is as busy for the one as for the other; the second may not take
 /// much longer, by the middle one of its times.
