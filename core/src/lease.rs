@@ -77,6 +77,8 @@ pub struct Lease {
     silent: bool,
     /// When the last accepted renewal (or the registration) was asked for.
     renewed: Instant64,
+    /// When it began to leave.
+    left: Instant64,
     /// When the open request was first asked.
     asked: Instant64,
     /// Somebody else's tasks can be taken over.
@@ -110,6 +112,7 @@ impl Lease {
             pulse: None,
             silent: false,
             renewed: Instant64::default(),
+            left: Instant64::default(),
             asked: Instant64::default(),
             lapsed: false,
             renewals: 0,
@@ -136,7 +139,7 @@ impl Lease {
         let lease = self.settings.registration.lease;
         match self.phase {
             Phase::In if self.settings.strict => Some(self.renewed + lease.saturating_sub(MARGIN)),
-            Phase::Leaving => Some(self.renewed + lease),
+            Phase::Leaving => Some(self.left + lease),
             _ => None,
         }
     }
@@ -192,10 +195,10 @@ impl Lease {
     }
 
     /// A take-over that is not answered stands aside: the next renewal says whether there is still something to take over.
-    fn leave_take_over(&mut self) {
-        if self.open.as_ref().is_some_and(|(_, request)| matches!(**request, Request::TakeOver { .. })) {
-            self.open = None;
-        }
+    fn leave_take_over(&mut self) -> bool {
+        let is_take_over =
+            |(_, request): &mut (u64, Arc<Request>)| matches!(**request, Request::TakeOver { .. });
+        self.open.take_if(is_take_over).is_some()
     }
 
     fn disown(&mut self, effects: &mut Vec<Effect>) {
@@ -207,6 +210,11 @@ impl Lease {
         self.phase = Phase::Out;
         self.owner = OwnerId::SOLE;
         effects.push(Effect::Disowned);
+    }
+
+    fn leave(&mut self, now: Now) {
+        self.phase = Phase::Leaving;
+        self.left = now.mono;
     }
 
     fn gone(&mut self, effects: &mut Vec<Effect>) {
@@ -249,15 +257,9 @@ impl Lease {
     }
 
     /// What is not named here is asked again when its patience is over.
-    fn failed(&mut self, effects: &mut Vec<Effect>) {
-        match self.open.as_ref().map(|(_, request)| &**request) {
-            Some(Request::TakeOver { .. }) => {
-                self.leave_take_over();
-                self.next = self.renewed + self.interval();
-            }
-            // It leaves before it was there.
-            Some(Request::Register(_)) if self.phase == Phase::Leaving => self.gone(effects),
-            _ => {}
+    fn failed(&mut self) {
+        if self.leave_take_over() {
+            self.next = self.renewed + self.interval();
         }
     }
 
@@ -271,7 +273,7 @@ impl Lease {
                 self.answered(now, answer, reply.status, effects);
             }
             Err(StoreError::Fenced) => self.disown(effects),
-            Err(_) => self.failed(effects),
+            Err(_) => self.failed(),
         }
     }
 }
@@ -286,14 +288,12 @@ impl Machine for Lease {
             Event::Reply(reply) => self.reply(now, *reply, effects),
             Event::Release => match self.phase {
                 Phase::In => {
-                    self.phase = Phase::Leaving;
                     self.open = None;
+                    self.leave(now);
                 }
                 Phase::Out if self.open.is_none() => self.gone(effects),
-                Phase::Out => {
-                    self.renewed = self.asked;
-                    self.phase = Phase::Leaving;
-                }
+                // It may be registered any moment, and then that is undone.
+                Phase::Out => self.leave(now),
                 Phase::Leaving | Phase::Gone => {}
             },
         }
