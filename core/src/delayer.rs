@@ -64,7 +64,7 @@ impl Delayer {
         self.due.insert(dispatch.id(), (dispatch.due, sequence));
         match dispatch.due {
             DueAt::Mono(at) => self.relative.insert((at, sequence), dispatch),
-            DueAt::Wall(at) => self.absolute.insert((at, sequence), dispatch),
+            DueAt::Wall(at) | DueAt::Said(at) => self.absolute.insert((at, sequence), dispatch),
             DueAt::Now => None,
         };
     }
@@ -91,7 +91,7 @@ fn is_due(due: DueAt, now: Now) -> bool {
     match due {
         DueAt::Now => true,
         DueAt::Mono(at) => at <= now.mono,
-        DueAt::Wall(at) => at <= now.wall,
+        DueAt::Wall(at) | DueAt::Said(at) => at <= now.wall,
     }
 }
 
@@ -157,7 +157,7 @@ impl Stage for Delayer {
         let (due, sequence) = *self.due.get(id)?;
         let held = match due {
             DueAt::Mono(at) => self.relative.get(&(at, sequence)),
-            DueAt::Wall(at) => self.absolute.get(&(at, sequence)),
+            DueAt::Wall(at) | DueAt::Said(at) => self.absolute.get(&(at, sequence)),
             DueAt::Now => None,
         };
         held.map(|dispatch| &**dispatch)
@@ -167,7 +167,7 @@ impl Stage for Delayer {
         let (due, sequence) = self.due.remove(id)?;
         match due {
             DueAt::Mono(at) => self.relative.remove(&(at, sequence)),
-            DueAt::Wall(at) => self.absolute.remove(&(at, sequence)),
+            DueAt::Wall(at) | DueAt::Said(at) => self.absolute.remove(&(at, sequence)),
             DueAt::Now => None,
         }
     }

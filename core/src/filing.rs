@@ -24,6 +24,7 @@ pub fn wall(due: DueAt, now: Now) -> Timestamp {
         DueAt::Now => now.wall,
         DueAt::Mono(at) => Timestamp(now.wall.0.saturating_add(at.since(now.mono))),
         DueAt::Wall(at) => at,
+        DueAt::Said(at) => at.max(now.wall),
     }
 }
 
@@ -32,7 +33,7 @@ pub fn is_due(due: DueAt, now: Now) -> bool {
     match due {
         DueAt::Now => true,
         DueAt::Mono(at) => at <= now.mono,
-        DueAt::Wall(at) => at <= now.wall,
+        DueAt::Wall(at) | DueAt::Said(at) => at <= now.wall,
     }
 }
 

@@ -127,8 +127,10 @@ pub enum DueAt {
     Now,
     /// A relative delay within the horizon: the monotonic clock, not shortened by a step of the wall clock.
     Mono(Instant64),
-    /// An absolute time.
+    /// An absolute time, as the wall clock here was read.
     Wall(Timestamp),
+    /// A time that somebody named to give a task another: the same on every clock. No dispatch goes out with it.
+    Said(Timestamp),
 }
 
 /// What makes two tasks "the same": a stable 128-bit hash. Aligned like a word: most tasks have none, and all have its

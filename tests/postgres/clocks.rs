@@ -105,9 +105,39 @@ fn a_time_that_has_come_by_a_clock_that_is_ahead_is_still_that_time() {
     post(&mut ahead, row(1, Due::At(at), DueAt::Now));
     assert_eq!(right.view(id(1)).unwrap().due, Some(at));
     let moved = right.now().wall + MINUTE * 20;
-    let answer = ahead.ask(Request::Reschedule { id: id(1), due: DueAt::Wall(moved) });
+    let answer = ahead.ask(Request::Reschedule { id: id(1), due: DueAt::Said(moved) });
     assert!(matches!(answer, Answer::Rescheduled(RescheduleAnswer::Done)));
-    assert_eq!(right.view(id(1)).unwrap().due, Some(moved));
+    let view = right.view(id(1)).unwrap();
+    assert_eq!((view.state, view.due), (RowState::Parked, Some(moved)));
+}
+
+/// It was taken for a time that had been said.
+#[test]
+fn a_task_is_moved_by_a_delay_whoever_reckons_it() {
+    let Some(schema) = Schema::new() else { return };
+    let (mut right, mut ahead) = two(&schema);
+    let at = right.now().wall + MINUTE;
+    post(&mut right, row(1, Due::At(at), DueAt::Wall(at)));
+    let delay = Duration::from_mins(30);
+    let due = DueAt::Wall(ahead.now().wall + delay);
+    let answer = ahead.ask(Request::Reschedule { id: id(1), due });
+    assert!(matches!(answer, Answer::Rescheduled(RescheduleAnswer::Done)));
+    let stored = right.view(id(1)).unwrap().due.unwrap();
+    assert!(near(stored, right.now().wall + delay));
+}
+
+#[test]
+fn a_task_in_the_yard_is_moved_to_the_time_that_was_said() {
+    let Some(schema) = Schema::new() else { return };
+    let (mut right, mut ahead) = two(&schema);
+    let at = right.now().wall + HOUR / 2;
+    post(&mut right, row(1, Due::At(at), DueAt::Wall(at)));
+    let preload = Request::Preload { pool: POOL, before: at + HOUR + SLACK, up_to: 9 };
+    assert_eq!(numbers(&claimed(ahead.ask(preload))), [1]);
+    let moved = right.now().wall + MINUTE * 20;
+    give_back(&mut ahead, Some(DueAt::Said(moved)));
+    let view = right.view(id(1)).unwrap();
+    assert_eq!((view.state, view.due), (RowState::Parked, Some(moved)));
 }
 
 /// B19

@@ -132,7 +132,7 @@ impl Ledger {
         let place = match due {
             _ if claimed.unjudged => Place::Outside,
             DueAt::Now => Place::Counted,
-            DueAt::Mono(_) | DueAt::Wall(_) => Place::Near,
+            DueAt::Mono(_) | DueAt::Wall(_) | DueAt::Said(_) => Place::Near,
         };
         self.count(claimed.pool, &place);
         if let Some(expires) = claimed.expires {

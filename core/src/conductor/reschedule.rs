@@ -29,7 +29,11 @@ impl Conductor {
         effects: &mut Vec<Effect>,
     ) {
         self.flush_posts(now, effects);
-        let due = self.due_at(now, due);
+        let due = match due {
+            // Whether it has come is for the board to say.
+            Due::At(at) => DueAt::Said(at),
+            Due::Now | Due::In(_) => self.due_at(now, due),
+        };
         self.asks.ask(now, Request::Reschedule { id, due }, Purpose::Reschedule(reply), effects);
     }
 

@@ -1,9 +1,10 @@
 //! Another due time for what waits here.
 
-use taskyard_core::store::{RescheduleAnswer, RowState};
+use taskyard_core::store::{Answer, Request, RescheduleAnswer, RowState};
+use taskyard_core::task::DueAt;
 
 use crate::suite::rig::{A, NONE, Rig, done};
-use crate::suite::task::{at, task};
+use crate::suite::task::{at, id, task};
 
 /// D9
 #[test]
@@ -28,6 +29,19 @@ fn a_ready_task_is_parked_anew_and_a_parked_one_made_ready() {
     rig.reschedule(1, 500);
     rig.reschedule(2, 0);
     assert_eq!(rig.states([1, 2]), [RowState::Parked, RowState::Ready]);
+}
+
+#[test]
+fn a_time_that_was_said_is_taken_as_it_stands_and_one_that_has_passed_is_now() {
+    let mut rig = Rig::new();
+    rig.post([task(1), task(2)]);
+    rig.pass(100);
+    for (n, ms, state, due) in [(1, 500, RowState::Parked, 500), (2, 50, RowState::Ready, 100)] {
+        let request = Request::Reschedule { id: id(n), due: DueAt::Said(at(ms)) };
+        assert!(matches!(rig.ask(request), Answer::Rescheduled(RescheduleAnswer::Done)));
+        let view = rig.view(n).unwrap();
+        assert_eq!((view.state, view.due), (state, Some(at(due))));
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod elsewhere;
 mod end;
 mod outage;
 mod owner;
+mod reschedule;
 mod room;
 mod shared;
 mod soak;

@@ -94,8 +94,8 @@ impl Turn<'_> {
         }
         let keys: Vec<Uuid> = row.get::<_, Option<Uuid>>(3).into_iter().collect();
         self.lock_keys(keys.clone()).await?;
-        let (sequence, due, now, aging) =
-            (row.get::<_, i64>(0), self.wall(due), self.now.wall.0, self.memory.aging());
+        let (sequence, due) = (row.get::<_, i64>(0), self.wall(self.skew.reckoned(due)));
+        let (now, aging) = (self.now.wall.0, self.memory.aging());
         let changed = self.session.rows(RESCHEDULE, &[&sequence, &due, &now, &aging]).await?;
         if changed.is_empty() {
             // Somebody claimed it just now.

@@ -43,7 +43,7 @@ impl Skew {
         Timestamp(at.0.saturating_sub(self.0))
     }
 
-    /// A due time that was reckoned on the yard's clock.
+    /// A due time that was reckoned on the yard's clock, or said as it stands.
     pub(super) fn reckoned(self, due: DueAt) -> DueAt {
         match due {
             DueAt::Wall(at) => DueAt::Wall(self.to_server(at)),

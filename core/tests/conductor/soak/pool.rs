@@ -28,7 +28,7 @@ fn is_due(due: DueAt, now: Now) -> bool {
     match due {
         DueAt::Now => true,
         DueAt::Mono(at) => at <= now.mono,
-        DueAt::Wall(at) => at <= now.wall,
+        DueAt::Wall(at) | DueAt::Said(at) => at <= now.wall,
     }
 }
 
@@ -117,7 +117,7 @@ impl Pool {
         let wakeups = waits.map(|held| match held.dispatch.due {
             DueAt::Now => Wakeup::mono(Some(now.mono)),
             DueAt::Mono(at) => Wakeup::mono(Some(at)),
-            DueAt::Wall(at) => Wakeup::wall(Some(at)),
+            DueAt::Wall(at) | DueAt::Said(at) => Wakeup::wall(Some(at)),
         });
         wakeups.fold(Wakeup::NEVER, Wakeup::or)
     }
