@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use taskyard::store::postgres::Options;
 use taskyard_core::store::{
-    Answer, Filter, NewRow, Posted, Request, RescheduleAnswer, Room, RowState, Settle, Settlement,
+    Answer, Filter, NewRow, PoolRoom, Posted, Request, RescheduleAnswer, Room, RowState, Settle, Settlement,
 };
 use taskyard_core::task::{Due, DueAt, Task};
 use taskyard_core::time::{Timestamp, micros};
@@ -174,4 +174,20 @@ fn a_clock_that_steps_is_found_out_within_a_look() {
     assert!(
         matches!(desk.ask(Request::Cancel { filter, after: 0 }), Answer::Cancelled { tasks, .. } if tasks.len() == 1)
     );
+}
+
+/// D7: one that is claimed in the write that posts it, too.
+#[test]
+fn a_near_task_that_is_due_by_a_clock_that_is_ahead_waits_in_the_yard() {
+    let Some(schema) = Schema::new() else { return };
+    let (right, mut ahead) = two(&schema);
+    let at = right.now().wall + MINUTE;
+    for (n, reckoned) in [(1, DueAt::Now), (2, DueAt::Wall(at))] {
+        let pools = vec![PoolRoom { pool: POOL, ready: 1, near: 1 }];
+        let room = Room { pools, total: 1, before: at + HOUR + SLACK };
+        let answer = ahead.ask(Request::Post { rows: vec![row(n, Due::At(at), reckoned)], room });
+        let Answer::Posted(posted) = answer else { panic!("{answer:?}") };
+        let [Posted::Claimed(claimed)] = &posted[..] else { panic!("{posted:?}") };
+        assert!(matches!(claimed.due, DueAt::Wall(due) if near(due, at + HOUR)), "{:?}", claimed.due);
+    }
 }

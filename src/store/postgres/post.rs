@@ -198,7 +198,12 @@ impl Turn<'_> {
         let waits = |pool: PoolId| waiting.contains(pool);
         let pool = filing::claim_new(state, due, pools, &mut bounds.room, waits);
         let order = filing::order(task.priority, due, self.now.wall, 0, self.memory.aging());
-        let claimed = pool.map(|pool| claim(row, pool, order, state == RowState::Parked, self));
+        let starts = match (state, row.due) {
+            (RowState::Parked, delay @ DueAt::Mono(_)) => delay,
+            (RowState::Parked, _) => DueAt::Wall(self.skew.to_yard(due)),
+            _ => DueAt::Now,
+        };
+        let claimed = pool.map(|pool| claim(row, pool, order, starts, self));
         if claimed.is_some() && state == RowState::Parked {
             bounds.keys.force(task);
         }
@@ -214,7 +219,7 @@ impl Turn<'_> {
 }
 
 /// A claim in the write that posts it; its sequence is not known yet.
-fn claim(row: &NewRow, pool: PoolId, order: Order, near: bool, turn: &Turn<'_>) -> Claimed {
+fn claim(row: &NewRow, pool: PoolId, order: Order, due: DueAt, turn: &Turn<'_>) -> Claimed {
     Claimed {
         task: Arc::clone(&row.task),
         pool,
@@ -223,7 +228,7 @@ fn claim(row: &NewRow, pool: PoolId, order: Order, near: bool, turn: &Turn<'_>) 
         attempts: 0,
         setbacks: 0,
         crash_marks: 0,
-        due: if near { row.due } else { DueAt::Now },
+        due,
         expires: row.expires,
         judged: false,
         unjudged: filing::must_be_judged(row.task.key, row.task.limits, false),
