@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 /// Over the facade, with real processes and real time where they matter.
 const BLACK_BOX: &str =
     "P1 P2 P3 P4 P5 P6 P7 P8 P9 P10 P11 P12 P13 P15 P16 P17 P18 P19 P20 P21 P22 P23 P24 P25 P26 P27 P28 P29
-    B1 B3 B4 B5 B6 B8 B9 B10 B11 B12 B13 B14 B17 B21 B22 D1 D2 D3 D4 D5 D6 D10 D11 D15 D20 R2 R3 R5 R6 R8 R9 R13 R18";
+    B1 B3 B4 B5 B6 B7 B8 B9 B10 B11 B12 B13 B14 B17 B18 B19 B20 B21 B22 B23
+    D1 D2 D3 D4 D5 D6 D7 D8 D10 D11 D15 D16 D18 D19 D20 R2 R3 R5 R6 R8 R9 R13 R18";
 
-/// Decisions about text and routes, which a machine or a reader takes alone.
-const ANYWHERE: &str = "R10 R15 R16";
+/// Decisions which a machine, a board or a reader of text takes alone.
+const ANYWHERE: &str = "B2 B15 B16 D9 D12 D13 D14 D17 R10 R15 R16";
 
 /// The Rust sources under a directory, without what was built.
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {

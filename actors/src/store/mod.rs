@@ -21,9 +21,10 @@ use taskyard_core::store::{Ask, Reply, Status};
 /// A store that outlives the yard. It is asked on one thread, so its calls may block.
 ///
 /// # What it promises
-/// One reply per request, in order. Every request of one call is committed, or none; a reply is given after the commit. A
-/// request that was answered and is asked again gets the same answer (what it said is kept until [`Ask::oldest_open`]
-/// passes it); one whose first answer was an error is done at most once.
+/// One reply per request, in order, after the commit. The requests of one call are committed together or, if one of them
+/// meets a fault of its own, one by one; each is done whole or not at all. A request that was answered and is asked again
+/// gets the same answer (what it said is kept until [`Ask::oldest_open`] passes it); one whose first answer was an error is
+/// done at most once.
 ///
 /// # Clocks
 /// Due times and expiries are compared with `now.wall`; so nothing here reads a clock for them. Leases run on a clock that
