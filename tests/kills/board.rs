@@ -56,6 +56,24 @@ impl Board {
         }
     }
 
+    /// Waits until each task has ended.
+    pub(crate) fn all_end(&self) {
+        let mut until = Instant::now() + PATIENCE;
+        let mut before = self.counts();
+        loop {
+            let now = self.counts();
+            if now.parked + now.behind + now.unjudged + now.ready + now.claimed == 0 {
+                return;
+            }
+            if now != before {
+                until = Instant::now() + PATIENCE;
+            }
+            assert!(Instant::now() < until, "they do not end: {now:?}");
+            before = now;
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     pub(crate) fn counts(&self) -> Counts {
         self.runtime.block_on(self.yard.counts()).expect("answered")
     }

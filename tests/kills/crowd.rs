@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use rustix::process::{Pid, Signal};
-use serde_json::json;
+use serde_json::{Value, json};
 use taskyard::core::TaskId;
 use taskyard::core::rfc3339::Rfc3339;
 use taskyard::core::store::AttemptEnd;
@@ -13,7 +13,7 @@ use taskyard::core::time::Timestamp;
 use crate::board::Board;
 use crate::harness::Server;
 use crate::journal::{Journal, Start};
-use crate::owners::{ends, runs, status, submit, until};
+use crate::owners::{ends, goes_on_anew, runs, status, submit, until};
 use crate::plan::Fate;
 use crate::site::{LEASE, Site};
 use crate::verdict::Case;
@@ -81,6 +81,8 @@ struct Fight<'a> {
     gated: TaskId,
     /// Who is held up, and what it was about then.
     late: Option<(Server, Start)>,
+    /// As whom that one was registered.
+    registered: Value,
     struck: Timestamp,
 }
 
@@ -102,7 +104,17 @@ impl<'a> Fight<'a> {
                 connection.reply().expect("the connection stays");
             }
         }
-        Self { site, journal: site.journal(), crowd, tasks, due, gated, late: None, struck: due }
+        Self {
+            site,
+            journal: site.journal(),
+            crowd,
+            tasks,
+            due,
+            gated,
+            late: None,
+            registered: Value::Null,
+            struck: due,
+        }
     }
 
     /// Half-way who has the gated task is stopped, and another, the last one that began a task, is killed.
@@ -114,7 +126,8 @@ impl<'a> Fight<'a> {
             Some((held.clone(), whose(crowd, held)?))
         });
         let late = self.crowd.remove(late);
-        late.signal(Signal::STOP);
+        self.registered = status(&late)["store"]["owner"].clone();
+        self.site.hold_up(&late);
         let last = self.journal.until(|starts| starts.last().cloned());
         let mut dead = self.crowd.remove(whose(&self.crowd, &last).unwrap_or(0));
         dead.signal(Signal::KILL);
@@ -130,17 +143,12 @@ impl<'a> Fight<'a> {
         std::fs::write(self.site.scratch.path("go on"), "").expect("written");
         ends(&self.crowd[0], self.gated);
         late.signal(Signal::CONT);
-        late.line("writes were refused: another dispatcher took over what this one had");
-        let store = status(&late)["store"].clone();
-        assert!(store["stale_writes"].as_u64() >= Some(1), "{store}");
+        goes_on_anew(self.site, &mut late, &self.registered);
         self.crowd.push(late);
     }
 
     fn end(&mut self) {
-        let all = self.tasks + 1;
-        let ran = |starts: &[Start]| starts.iter().map(|start| start.uuid).collect::<BTreeSet<_>>().len();
-        self.journal.until(|starts| (starts.len() >= all && ran(starts) == all).then_some(()));
-        self.site.finish();
+        Board::open(self.site.store()).all_end();
         for server in &mut self.crowd {
             server.signal(Signal::TERM);
             assert_eq!(server.end().code(), Some(0), "{}", server.log());

@@ -60,6 +60,29 @@ impl Site {
         Self { database: Some(database), ..site }
     }
 
+    /// Stops a supervisor, though not while it has the board's file locked: that would stop all others as well.
+    pub(crate) fn hold_up(&self, late: &Server) {
+        late.signal(Signal::STOP);
+        while self.is_locked() {
+            late.signal(Signal::CONT);
+            late.signal(Signal::STOP);
+        }
+    }
+
+    /// For longer than those who live need.
+    fn is_locked(&self) -> bool {
+        self.is_on_disk() && {
+            let board = rusqlite::Connection::open(self.scratch.path("board.db")).expect("it is there");
+            board.busy_timeout(Duration::from_millis(500)).expect("a time");
+            board.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_err()
+        }
+    }
+
+    /// Whether the board is a file.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        self.url.starts_with("sqlite:")
+    }
+
     /// The server that may be struck.
     #[cfg(feature = "postgres")]
     pub(crate) fn database(&self) -> Option<&PrivateServer> {
