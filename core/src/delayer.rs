@@ -6,6 +6,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::dispatch::{Cancel, Dispatch, DispatchName, End, Ended, Return};
+use crate::filing;
 use crate::id::{Sequence, TaskId};
 use crate::live;
 use crate::machine::{Machine, Stage};
@@ -49,7 +50,7 @@ pub struct Delayer {
 
 impl Delayer {
     fn take_in(&mut self, now: Now, dispatch: Box<Dispatch>, effects: &mut Vec<Effect>) {
-        if !is_due(dispatch.due, now) {
+        if !filing::is_due(dispatch.due, now) {
             return self.hold(dispatch);
         }
         if dispatch.due != DueAt::Now {
@@ -84,14 +85,6 @@ impl Delayer {
         };
         self.due.remove(&dispatch.id());
         Some(dispatch)
-    }
-}
-
-fn is_due(due: DueAt, now: Now) -> bool {
-    match due {
-        DueAt::Now => true,
-        DueAt::Mono(at) => at <= now.mono,
-        DueAt::Wall(at) | DueAt::Said(at) => at <= now.wall,
     }
 }
 

@@ -256,7 +256,7 @@ impl Lease {
         }
     }
 
-    /// What is not named here is asked again when its patience is over.
+    /// A take-over waits for the next renewal; all else is asked again when its patience is over.
     fn failed(&mut self) {
         if self.leave_take_over() {
             self.next = self.renewed + self.interval();

@@ -84,9 +84,9 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Gives a claimed row that did not end its next due time, or leaves it the one that it had; one that somebody wants cancelled ends now. Whether it is on
-    /// the board again. Whatever takes it in again does not judge it anew, unless it was not yet due and so has not been
-    /// judged at all.
+    /// Gives a claimed row that did not end its next due time, or leaves it the one that it had; one that somebody wants
+    /// cancelled ends now. Whether it is on the board again. Whatever takes it in again does not judge it anew, unless it was
+    /// not yet due and so has not been judged at all.
     pub(super) fn put_back(
         &mut self,
         before: &Row,
