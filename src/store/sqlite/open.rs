@@ -125,11 +125,11 @@ struct Kind {
 }
 
 fn kind(db: &Connection) -> Sql<Kind> {
-    let tables = "SELECT count(*) FROM sqlite_schema";
-    Ok(Kind {
-        application: db.pragma_query_value(None, "application_id", |row| row.get(0))?,
-        version: db.pragma_query_value(None, "user_version", |row| row.get(0))?,
-        tables: db.query_row(tables, [], |row| row.get(0))?,
+    // In one statement: another process may be making the tables.
+    let kind = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+        FROM pragma_application_id, pragma_user_version";
+    db.query_row(kind, [], |row| {
+        Ok(Kind { application: row.get(0)?, version: row.get(1)?, tables: row.get(2)? })
     })
 }
 
