@@ -11,7 +11,7 @@ use crate::tally::Tally;
 pub(crate) async fn run(yard: &Yard, cli: &Cli, submitters: usize) -> anyhow::Result<Tally> {
     let mut all = JoinSet::new();
     for _ in 0..submitters {
-        all.spawn(one(yard.clone(), cli.tasks / submitters, cli.payload));
+        all.spawn_local(one(yard.clone(), cli.tasks / submitters, cli.payload));
     }
     let mut tally = Tally::default();
     while let Some(own) = all.join_next().await {

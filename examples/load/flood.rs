@@ -20,7 +20,7 @@ pub(crate) async fn closed(yard: &Yard, cli: &Cli) -> anyhow::Result<Tally> {
     while left > 0 {
         let count = left.min(cli.batch.max(1));
         left -= count;
-        open.spawn(batch(yard.clone(), count, cli.payload, micros_now()));
+        open.spawn_local(batch(yard.clone(), count, cli.payload, micros_now()));
         while open.len() >= cli.open.max(1) {
             collect_one(&mut open, &mut tally).await?;
         }
@@ -43,7 +43,7 @@ pub(crate) async fn open(yard: &Yard, cli: &Cli, rate: u32) -> anyhow::Result<Ta
             // Whatever fell due since the last tick counts from that tick's end.
             let late = late.saturating_sub(TICK).as_micros() as u64;
             sent += count;
-            open.spawn(batch(yard.clone(), count, cli.payload, micros_now() - late));
+            open.spawn_local(batch(yard.clone(), count, cli.payload, micros_now() - late));
         }
         while let Some(ended) = open.try_join_next() {
             tally.merge(&ended??);
