@@ -59,6 +59,20 @@ impl Yard {
         }
     }
 
+    /// How many unfinished tasks of those that the filter picks are where. What comes or goes while it counts may be in it or
+    /// not: a board looks at some ten thousand tasks at a time, unless it keeps the numbers of whole namespaces, as the one in
+    /// a file does. The trash is not counted.
+    pub async fn counts_of(&self, filter: Filter) -> Result<Counts, AskError> {
+        let (mut counts, mut next) = (Counts::default(), Some(0));
+        while let Some(after) = next {
+            match self.query(Request::CountOf { filter: filter.clone(), after }).await? {
+                Answer::Counted { counts: page, more } => (counts, next) = (counts.and(page), more),
+                _ => return Err(AskError::Confused),
+            }
+        }
+        Ok(counts)
+    }
+
     /// Tasks in the trash in the order in which they got there: at most `limit` that the filter picks, after the place
     /// `after` (0: from the first). With them comes where to go on, if there may be more.
     pub async fn trash(

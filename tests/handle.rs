@@ -137,7 +137,10 @@ async fn a_waiting_task_is_shown_counted_moved_and_cancelled() {
     let view = soon(yard.get(handle.id())).await.expect("answered").expect("known");
     assert_eq!(view.state, RowState::Parked);
     let all = Filter { all: true, ..Filter::default() };
-    assert_eq!(soon(yard.list(all, 0, 10)).await.expect("listed").0.len(), 1);
+    assert_eq!(soon(yard.list(all.clone(), 0, 10)).await.expect("listed").0.len(), 1);
+    assert_eq!(soon(yard.counts_of(all)).await.expect("counted").parked, 1);
+    let other = Filter { namespace: "other".parse().ok(), ..Filter::default() };
+    assert_eq!(soon(yard.counts_of(other)).await.expect("counted").unfinished(), 0);
     soon(yard.reschedule(handle.id(), Due::In(Duration::from_hours(2)))).await.expect("moved");
     assert_eq!(soon(handle.cancel()).await, Ok(CancelAnswer::Cancelled));
     assert_eq!(soon(handle.outcome()).await, Ok(Outcome::Cancelled));

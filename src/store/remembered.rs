@@ -107,6 +107,7 @@ pub(crate) fn must_be_kept(request: &Request) -> bool {
         | Request::Get(_)
         | Request::List { .. }
         | Request::Count
+        | Request::CountOf { .. }
         | Request::Outcomes(_)
         | Request::Learn { .. }
         | Request::Renew

@@ -32,6 +32,7 @@ impl Board {
             R::Get(id) => Answer::Task(self.view(*id).map(Box::new)),
             R::List { filter, after, limit } => self.list(filter, *after, *limit),
             R::Count => Answer::Counts(self.counts()),
+            R::CountOf { filter, after } => self.counts_of(filter, *after),
             R::Outcomes(ids) => Answer::Outcomes(self.outcomes(ids)),
             R::Learn { pool, names } => self.learn(*pool, names),
 

@@ -122,6 +122,19 @@ impl Board {
         }
     }
 
+    pub(super) fn counts_of(&self, filter: &Filter, after: Sequence) -> Answer {
+        let (rows, more) = if filter.ids.is_empty() {
+            self.rows.page(after, LOOK)
+        } else {
+            (self.named(filter, after), None)
+        };
+        let mut counts = Counts::default();
+        for row in rows.into_iter().filter(|row| filter.picks(&row.task)) {
+            counts.add(row.state, 1, !self.lanes.pools(row.lane).is_empty());
+        }
+        Answer::Counted { counts, more }
+    }
+
     fn unroutable<K: Ord + Copy>(&self, rows: &Laned<K, TaskId>) -> usize {
         let nobody = |lane: &LaneId| self.lanes.pools(*lane).is_empty();
         rows.lanes().filter(nobody).map(|lane| rows.len_of(lane)).sum()

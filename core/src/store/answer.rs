@@ -56,6 +56,14 @@ pub enum Answer {
     },
     /// To a count.
     Counts(Counts),
+    /// To a count of what a filter picks.
+    Counted {
+        /// What was counted for this answer; nothing of the trash.
+        counts: Counts,
+        /// There may be more after this sequence: the cursor. A board looks at a bounded number of rows for one answer, unless it
+        /// keeps the numbers anyway.
+        more: Option<Sequence>,
+    },
     /// To a question for outcomes. `None`: nobody knows the task. Those that have not ended are left out.
     Outcomes(Vec<(TaskId, Option<Outcome>)>),
     /// To a learn.

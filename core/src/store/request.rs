@@ -76,6 +76,13 @@ pub enum Request {
     },
     /// How many rows are in each state. Answer: [`Counts`](super::Answer::Counts).
     Count,
+    /// How many unfinished tasks of those that a filter picks are in each state. Answer: [`Counted`](super::Answer::Counted).
+    CountOf {
+        /// Which.
+        filter: Filter,
+        /// After this sequence: the cursor.
+        after: Sequence,
+    },
     /// How these ended, of those that did. Answer: [`Outcomes`](super::Answer::Outcomes).
     Outcomes(Vec<TaskId>),
     /// A pool's workers know these names (in addition to what is known). Answer: [`Learned`](super::Answer::Learned).
@@ -188,6 +195,7 @@ impl Request {
             Self::Get(_)
                 | Self::List { .. }
                 | Self::Count
+                | Self::CountOf { .. }
                 | Self::Outcomes(_)
                 | Self::Learn { .. }
                 | Self::Held

@@ -112,17 +112,36 @@ impl Counts {
     /// So many rows in these states.
     pub fn of(states: impl IntoIterator<Item = RowState>) -> Self {
         let mut counts = Self::default();
-        for state in states {
-            match state {
-                RowState::Parked => counts.parked += 1,
-                RowState::Behind => counts.behind += 1,
-                RowState::Unjudged => counts.unjudged += 1,
-                RowState::Ready => counts.ready += 1,
-                RowState::Claimed => counts.claimed += 1,
-                RowState::Ended => {}
-            }
-        }
+        states.into_iter().for_each(|state| counts.add(state, 1, true));
         counts
+    }
+
+    /// So many rows more in a state. `routable`: a pool here takes them.
+    pub fn add(&mut self, state: RowState, rows: usize, routable: bool) {
+        let waits = matches!(state, RowState::Ready | RowState::Unjudged);
+        self.unroutable += if waits && !routable { rows } else { 0 };
+        match state {
+            RowState::Parked => self.parked += rows,
+            RowState::Behind => self.behind += rows,
+            RowState::Unjudged => self.unjudged += rows,
+            RowState::Ready => self.ready += rows,
+            RowState::Claimed => self.claimed += rows,
+            RowState::Ended => {}
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            parked: self.parked + other.parked,
+            behind: self.behind + other.behind,
+            unjudged: self.unjudged + other.unjudged,
+            ready: self.ready + other.ready,
+            claimed: self.claimed + other.claimed,
+            unroutable: self.unroutable + other.unroutable,
+            trashed: self.trashed + other.trashed,
+        }
     }
 
     /// How many are unfinished.

@@ -101,3 +101,39 @@ fn counts_tell_the_states_apart() {
     assert_eq!(rig.counts(), expected);
     assert_eq!(rig.counts(), expected);
 }
+
+#[test]
+fn what_a_filter_picks_is_counted_by_state() {
+    let mut rig = Rig::new();
+    rig.post([
+        task(1),
+        task(2).lane("a.x", "two"),
+        task(3).lane("a.x", "two").due_at(500),
+        task(4).lane("c", "two"),
+        task(5).lane("c", "one").key(1, KeyLimits::DISCARD),
+        task(6).lane("a.x", "two"),
+    ]);
+    rig.claim(A, 2);
+    rig.settle(1, 1, trash());
+    let two = Filter { task: Some("two".parse().unwrap()), ..Filter::default() };
+    let expected = Counts { parked: 1, ready: 2, claimed: 1, unroutable: 1, ..Counts::default() };
+    assert_eq!(rig.counts_of(&two), expected);
+    let c = Filter { namespace: Some("c".parse().unwrap()), ..Filter::default() };
+    let expected = Counts { ready: 1, unjudged: 1, unroutable: 2, ..Counts::default() };
+    assert_eq!(rig.counts_of(&c), expected);
+    let both = Filter { namespace: c.namespace.clone(), ..two.clone() };
+    assert_eq!(rig.counts_of(&both), Counts { ready: 1, unroutable: 1, ..Counts::default() });
+    let named = Filter { ids: vec![id(3), id(1), id(4), id(5), id(3), id(9)], ..two };
+    assert_eq!(rig.counts_of(&named), Counts { parked: 1, ready: 1, unroutable: 1, ..Counts::default() });
+    assert_eq!(rig.counts_of(&all()), Counts { trashed: 0, ..rig.counts() });
+    assert_eq!(rig.counts_of(&Filter::default()), Counts::default());
+}
+
+#[test]
+fn a_count_of_many_goes_over_all_pages() {
+    let mut rig = Rig::new();
+    rig.post_many((0..20_001).map(|n| task(n).lane(if n % 3 == 0 { "b" } else { "a.x" }, "one")));
+    let third = Filter { namespace: Some("b".parse().unwrap()), ..Filter::default() };
+    assert_eq!(rig.counts_of(&third).unfinished(), 6_667);
+    assert_eq!(rig.counts_of(&all()).unfinished(), 20_001);
+}

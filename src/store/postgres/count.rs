@@ -1,10 +1,14 @@
 //! How many rows there are: counted up to a bound, and beyond it as the server estimates, so that no count takes long however
 //! many there are.
 
-use taskyard_core::store::Counts;
+use taskyard_core::id::Sequence;
+use taskyard_core::store::{Answer, Counts, Filter};
 
 use super::fault::Fault;
+use super::names;
 use super::turn::Turn;
+use crate::store::lanes::LaneNo;
+use crate::store::record;
 
 /// More than so many are not counted one by one.
 const COUNTED_MAX: i64 = 100_000;
@@ -17,6 +21,9 @@ const ESTIMATE: &str = "SELECT CASE WHEN reltuples <= 0 OR relpages = 0 THEN 0
 const UNROUTABLE: &str = "SELECT count(*) FROM (SELECT FROM unnest($1::bigint[]) AS idle(lane)
     CROSS JOIN LATERAL (SELECT FROM tasks WHERE state = 3 AND lane = idle.lane
       UNION ALL SELECT FROM tasks WHERE state = 2 AND lane = idle.lane) AS waiting LIMIT $2) AS counted";
+
+const COUNT_PAGE: &str = "SELECT lane, state, count(*) FROM tasks
+    WHERE sequence > $1 AND sequence <= $2 AND ($3::bigint[] IS NULL OR lane = ANY($3)) GROUP BY lane, state";
 
 macro_rules! count_of {
     ($from:literal) => {
@@ -64,6 +71,30 @@ impl Turn<'_> {
         let [parked, behind, unjudged, ready, claimed, trashed] = counted;
         let unroutable = self.unroutable().await?;
         Ok(Counts { parked, behind, unjudged, ready, claimed, unroutable, trashed })
+    }
+
+    /// What a filter picks, page by page; rows that it names at once.
+    pub(super) async fn counts_of(&mut self, filter: &Filter, after: Sequence) -> Result<Answer, Fault> {
+        let mut counts = Counts::default();
+        if filter.is_empty() {
+            return Ok(Answer::Counted { counts, more: None });
+        }
+        if !filter.ids.is_empty() {
+            for row in self.list_named(filter, after).await? {
+                counts.add(row.state, 1, !self.memory.lanes.pools(row.lane).is_empty());
+            }
+            return Ok(Answer::Counted { counts, more: None });
+        }
+        let lanes = self.lanes_of(filter).await?;
+        let page = self.page(after).await?;
+        let rows = self.session.rows(COUNT_PAGE, &[&(after as i64), &page.last, &lanes]).await?;
+        let lane = |row: &tokio_postgres::Row| LaneNo(row.get(0));
+        names::load(self.session, self.memory, rows.iter().map(lane)).await?;
+        for row in &rows {
+            let routable = !self.memory.lanes.pools(lane(row)).is_empty();
+            counts.add(record::state(row.get(1)), row.get::<_, i64>(2) as usize, routable);
+        }
+        Ok(Answer::Counted { counts, more: page.more() })
     }
 
     /// Ready and unjudged rows that no pool here takes.

@@ -104,7 +104,11 @@ impl Turn<'_> {
         Ok((self.read_tasks(&rows).await?, page.more()))
     }
 
-    async fn list_named(&mut self, filter: &Filter, after: Sequence) -> Result<Vec<TaskRow>, Fault> {
+    pub(super) async fn list_named(
+        &mut self,
+        filter: &Filter,
+        after: Sequence,
+    ) -> Result<Vec<TaskRow>, Fault> {
         let mut rows = self.tasks_by_id(&uuids(&filter.ids)).await?;
         rows.retain(|row| row.sequence as u64 > after && filter.fits_lane(&self.memory.lane(row.lane)));
         rows.sort_unstable_by_key(|row| row.sequence);

@@ -92,6 +92,7 @@ impl Turn<'_> {
             R::Get(id) => Answer::Task(self.view(*id).await?.map(Box::new)),
             R::List { filter, after, limit } => self.list(filter, *after, *limit).await?,
             R::Count => Answer::Counts(self.counts().await?),
+            R::CountOf { filter, after } => self.counts_of(filter, *after).await?,
             R::Outcomes(ids) => Answer::Outcomes(self.outcomes(ids).await?),
             R::Learn { pool, names } => {
                 self.memory.lanes.learn(*pool, names);

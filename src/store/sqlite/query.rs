@@ -151,6 +151,20 @@ impl Turn<'_> {
         }
     }
 
+    /// The numbers of whole lanes are kept, so one answer says all; only what is named by ids is looked at.
+    pub(super) fn counts_of(&self, filter: &Filter, after: Sequence) -> Sql<Answer> {
+        let mut counts = Counts::default();
+        let mut add = |lane, state, rows| counts.add(state, rows, !self.mirror.pools(lane).is_empty());
+        if !filter.ids.is_empty() {
+            self.named(filter, after)?.iter().for_each(|row| add(row.lane, row.state, 1));
+        } else if !filter.is_empty() {
+            for (lane, tally) in self.mirror.tallies.iter().filter(|(lane, _)| self.fits(filter, *lane)) {
+                tally.by_state().for_each(|(state, rows)| add(lane, state, rows as usize));
+            }
+        }
+        Ok(Answer::Counted { counts, more: None })
+    }
+
     /// How these ended, of those that did; `None` of what nobody knows.
     pub(super) fn outcomes(&self, ids: &[TaskId]) -> Sql<Vec<(TaskId, Option<Outcome>)>> {
         let mut outcomes = Vec::new();

@@ -7,7 +7,7 @@ use taskyard_core::id::{PoolId, PoolSet};
 use taskyard_core::store::RowState;
 
 use crate::store::lanes::LaneNo;
-use crate::store::record::state_code;
+use crate::store::record::{state, state_code};
 
 /// The states of the unfinished.
 pub(super) const STATES: usize = 5;
@@ -26,6 +26,11 @@ pub(super) struct Tally {
 impl Tally {
     fn unfinished(&self) -> i64 {
         self.states.iter().sum()
+    }
+
+    /// How many there are in each state.
+    pub(super) fn by_state(&self) -> impl Iterator<Item = (RowState, i64)> {
+        (0..).zip(self.states).map(|(code, count)| (state(code), count))
     }
 
     pub(super) fn of(&self, state: RowState) -> i64 {

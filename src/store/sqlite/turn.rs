@@ -81,6 +81,7 @@ impl Turn<'_> {
             Request::Get(id) => Answer::Task(self.view(*id)?.map(Box::new)),
             Request::List { filter, after, limit } => self.list(filter, *after, *limit)?,
             Request::Count => Answer::Counts(self.counts()),
+            Request::CountOf { filter, after } => self.counts_of(filter, *after)?,
             Request::Outcomes(ids) => Answer::Outcomes(self.outcomes(ids)?),
             Request::Learn { pool, names } => self.learn(*pool, names),
             Request::Register(registration) => Answer::Registered(self.register(registration)?),

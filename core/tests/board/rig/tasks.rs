@@ -145,6 +145,21 @@ impl Rig {
         }
     }
 
+    /// Over all pages.
+    pub(crate) fn counts_of(&mut self, filter: &Filter) -> Counts {
+        let (mut counts, mut next) = (Counts::default(), Some(0));
+        while let Some(after) = next {
+            let Answer::Counted { counts: page, more } =
+                self.ask(Request::CountOf { filter: filter.clone(), after })
+            else {
+                panic!("not counted");
+            };
+            assert!(more.is_none_or(|more| more > after), "a cursor that stands still");
+            (counts, next) = (counts.and(page), more);
+        }
+        counts
+    }
+
     pub(crate) fn learn(&mut self, pool: PoolId, name: &str) {
         self.ask(Request::Learn { pool, names: vec![name.parse().unwrap()] });
     }

@@ -265,6 +265,7 @@ fn writes(request: &Request) -> bool {
             | Request::List { .. }
             | Request::ListTrash { .. }
             | Request::Count
+            | Request::CountOf { .. }
             | Request::Outcomes(_)
             | Request::Held
             | Request::Owners
