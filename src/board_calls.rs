@@ -66,7 +66,7 @@ impl Yard {
         let (mut counts, mut next) = (Counts::default(), Some(0));
         while let Some(after) = next {
             match self.query(Request::CountOf { filter: filter.clone(), after }).await? {
-                Answer::Counted { counts: page, more } => (counts, next) = (counts.and(page), more),
+                Answer::Counted { counts: page, more } => (counts, next) = (counts + page, more),
                 _ => return Err(AskError::Confused),
             }
         }

@@ -130,7 +130,7 @@ impl Board {
         };
         let mut counts = Counts::default();
         for row in rows.into_iter().filter(|row| filter.picks(&row.task)) {
-            counts.add(row.state, 1, !self.lanes.pools(row.lane).is_empty());
+            counts.count(row.state, 1, !self.lanes.pools(row.lane).is_empty());
         }
         Answer::Counted { counts, more }
     }

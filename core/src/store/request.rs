@@ -80,7 +80,7 @@ pub enum Request {
     CountOf {
         /// Which.
         filter: Filter,
-        /// After this sequence: the cursor.
+        /// 0, then where the last answer said to go on.
         after: Sequence,
     },
     /// How these ended, of those that did. Answer: [`Outcomes`](super::Answer::Outcomes).

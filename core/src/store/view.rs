@@ -1,5 +1,6 @@
 //! Tasks as lists show them.
 
+use std::ops::Add;
 use std::sync::Arc;
 
 use super::owner::OwnerId;
@@ -112,14 +113,15 @@ impl Counts {
     /// So many rows in these states.
     pub fn of(states: impl IntoIterator<Item = RowState>) -> Self {
         let mut counts = Self::default();
-        states.into_iter().for_each(|state| counts.add(state, 1, true));
+        states.into_iter().for_each(|state| counts.count(state, 1, true));
         counts
     }
 
     /// So many rows more in a state. `routable`: a pool here takes them.
-    pub fn add(&mut self, state: RowState, rows: usize, routable: bool) {
-        let waits = matches!(state, RowState::Ready | RowState::Unjudged);
-        self.unroutable += if waits && !routable { rows } else { 0 };
+    pub fn count(&mut self, state: RowState, rows: usize, routable: bool) {
+        if !routable && matches!(state, RowState::Ready | RowState::Unjudged) {
+            self.unroutable += rows;
+        }
         match state {
             RowState::Parked => self.parked += rows,
             RowState::Behind => self.behind += rows,
@@ -130,9 +132,16 @@ impl Counts {
         }
     }
 
-    /// Both together.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    /// How many are unfinished.
+    pub fn unfinished(&self) -> usize {
+        self.parked + self.behind + self.unjudged + self.ready + self.claimed
+    }
+}
+
+impl Add for Counts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
         Self {
             parked: self.parked + other.parked,
             behind: self.behind + other.behind,
@@ -142,10 +151,5 @@ impl Counts {
             unroutable: self.unroutable + other.unroutable,
             trashed: self.trashed + other.trashed,
         }
-    }
-
-    /// How many are unfinished.
-    pub fn unfinished(&self) -> usize {
-        self.parked + self.behind + self.unjudged + self.ready + self.claimed
     }
 }

@@ -1,5 +1,5 @@
 //! How many rows there are: counted up to a bound, and beyond it as the server estimates, so that no count takes long however
-//! many there are.
+//! many there are. What a filter picks is counted exactly, a page for each answer.
 
 use taskyard_core::id::Sequence;
 use taskyard_core::store::{Answer, Counts, Filter};
@@ -81,7 +81,7 @@ impl Turn<'_> {
         }
         if !filter.ids.is_empty() {
             for row in self.list_named(filter, after).await? {
-                counts.add(row.state, 1, !self.memory.lanes.pools(row.lane).is_empty());
+                counts.count(row.state, 1, !self.memory.lanes.pools(row.lane).is_empty());
             }
             return Ok(Answer::Counted { counts, more: None });
         }
@@ -92,7 +92,7 @@ impl Turn<'_> {
         names::load(self.session, self.memory, rows.iter().map(lane)).await?;
         for row in &rows {
             let routable = !self.memory.lanes.pools(lane(row)).is_empty();
-            counts.add(record::state(row.get(1)), row.get::<_, i64>(2) as usize, routable);
+            counts.count(record::state(row.get(1)), row.get::<_, i64>(2) as usize, routable);
         }
         Ok(Answer::Counted { counts, more: page.more() })
     }

@@ -154,7 +154,7 @@ impl Turn<'_> {
     /// The numbers of whole lanes are kept, so one answer says all; only what is named by ids is looked at.
     pub(super) fn counts_of(&self, filter: &Filter, after: Sequence) -> Sql<Answer> {
         let mut counts = Counts::default();
-        let mut add = |lane, state, rows| counts.add(state, rows, !self.mirror.pools(lane).is_empty());
+        let mut add = |lane, state, rows| counts.count(state, rows, !self.mirror.pools(lane).is_empty());
         if !filter.ids.is_empty() {
             self.named(filter, after)?.iter().for_each(|row| add(row.lane, row.state, 1));
         } else if !filter.is_empty() {

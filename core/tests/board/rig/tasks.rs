@@ -155,7 +155,7 @@ impl Rig {
                 panic!("not counted");
             };
             assert!(more.is_none_or(|more| more > after), "a cursor that stands still");
-            (counts, next) = (counts.and(page), more);
+            (counts, next) = (counts + page, more);
         }
         counts
     }
