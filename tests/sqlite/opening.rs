@@ -58,7 +58,7 @@ fn a_sequence_is_not_used_again_after_the_board_was_empty() {
     drop(desk);
     let mut desk = Desk::open(&path);
     desk.post([task(3)]);
-    assert_eq!(desk.view(3).unwrap().order.unwrap().sequence, 3);
+    assert!(desk.view(3).unwrap().order.unwrap().sequence > 2);
 }
 
 #[test]

@@ -18,9 +18,9 @@ use super::Sql;
 /// finished (sqlite.org/wal.html, "the WAL-reset bug"). There the writer does all.
 const SAFE_SINCE: i32 = 3_051_003;
 /// How many pages the log holds when it is to be written back.
-const PAGES: i64 = 4_000;
-/// How many it may hold before the writer does so, however long that takes: 64 MiB.
-const PAGES_MAX: i64 = 16_000;
+const PAGES: i64 = 10_000;
+/// How many it may hold before the writer does so, however long that takes: 125 MiB.
+const PAGES_MAX: i64 = 32_000;
 /// After so many changes of rows the writer looks how long the log is.
 const LOOK_AFTER: u64 = 1_000;
 /// What is short enough to be left to the writer.

@@ -20,6 +20,8 @@ use crate::store::lanes::{LaneNo, Lanes};
 
 /// Lanes without an unfinished task that are known nevertheless.
 const UNUSED_MAX: usize = 1_000;
+/// So many sequences are kept in reserve, and so many tasks may end, before the numbers of the board are written again.
+const RESERVE: i64 = 1_000;
 /// Claimed rows that are known.
 const CLAIMED_MAX: usize = 20_000;
 
@@ -37,6 +39,17 @@ pub(super) struct Numbers {
     pub(super) trashed: i64,
     pub(super) pruned: i64,
     pub(super) valued: i64,
+}
+
+impl Numbers {
+    /// Whether they need not be written yet: the table `board` and the places in history tell as much.
+    fn follow_from(&self, written: &Self) -> bool {
+        let ended = self.place - written.place;
+        let expected = Self { place: self.place, kept: written.kept + ended, ..*written };
+        Self { sequence: written.sequence, ..*self } == expected
+            && self.sequence <= written.sequence
+            && ended < RESERVE
+    }
 }
 
 /// When the first unclaimed row expires.
@@ -57,6 +70,7 @@ pub(super) struct Mirror {
     pub(super) ready: Heads<Place>,
     pub(super) unjudged: Heads<Place>,
     pub(super) numbers: Numbers,
+    /// As they stand in the table.
     written: Numbers,
     pub(super) next_expiry: Expiry,
     /// Claimed rows as they stand in the table: what is settled soon need not be read again.
@@ -110,7 +124,7 @@ impl Mirror {
 
     fn load(&mut self, db: &Connection) -> Sql<()> {
         let numbers = "SELECT sequence, place, kept, trashed, pruned, valued FROM board";
-        self.numbers = db.prepare_cached(numbers)?.query_row([], |row| {
+        self.written = db.prepare_cached(numbers)?.query_row([], |row| {
             Ok(Numbers {
                 sequence: row.get(0)?,
                 place: row.get(1)?,
@@ -120,7 +134,9 @@ impl Mirror {
                 valued: row.get(5)?,
             })
         })?;
-        self.written = self.numbers;
+        let since = last_place(db)?.map_or(0, |last| (last - self.written.place).max(0));
+        let Numbers { place, kept, .. } = self.written;
+        self.numbers = Numbers { place: place + since, kept: kept + since, ..self.written };
         self.next_expiry = Expiry::Unknown;
         self.claimed.clear();
         self.newest = newest(db)?;
@@ -232,16 +248,20 @@ impl Mirror {
 
     /// Writes what changed; the last thing before a commit.
     pub(super) fn flush(&mut self, db: &Connection) -> Sql<()> {
-        for (lane, tally) in self.tallies.take_changed() {
+        for (lane, tally, turned) in self.tallies.take_changed() {
             let [parked, behind, unjudged, ready, claimed] = tally.states;
             let numbers = params![parked, behind, unjudged, ready, claimed, tally.ended, lane.0];
             db.prepare_cached(WRITE_LANE)?.execute(numbers)?;
+            if turned {
+                db.prepare_cached(WRITE_USE)?.execute(params![tally.usage() as i64, lane.0])?;
+            }
         }
-        if self.numbers != self.written {
-            let Numbers { sequence, place, kept, trashed, pruned, valued } = self.numbers;
+        if !self.numbers.follow_from(&self.written) {
+            let reserved = self.numbers.sequence + RESERVE;
+            self.written = Numbers { sequence: reserved, ..self.numbers };
+            let Numbers { sequence, place, kept, trashed, pruned, valued } = self.written;
             let numbers = params![sequence, place, kept, trashed, pruned, valued];
             db.prepare_cached(WRITE_NUMBERS)?.execute(numbers)?;
-            self.written = self.numbers;
         }
         self.sweep();
         Ok(())
@@ -314,6 +334,10 @@ fn data_version(db: &Connection) -> Sql<i64> {
     db.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
 }
 
+fn last_place(db: &Connection) -> Sql<Option<i64>> {
+    db.prepare_cached("SELECT max(place) FROM history")?.query_row([], |row| row.get(0))
+}
+
 fn newest(db: &Connection) -> Sql<Option<TaskId>> {
     let query = "SELECT max(id) FROM (SELECT max(id) AS id FROM task UNION ALL SELECT max(id) FROM history)";
     let id: Option<[u8; 16]> = db.prepare_cached(query)?.query_row([], |row| row.get(0))?;
@@ -335,15 +359,13 @@ macro_rules! lanes {
     };
 }
 
-const LANES_IN_USE: &str = lanes!(
-    "lane INDEXED BY lane_used JOIN space ON space.id = space
-     WHERE parked + behind + unjudged + ready + claimed > 0"
-);
+const LANES_IN_USE: &str = lanes!("lane INDEXED BY lane_use JOIN space ON space.id = space WHERE use = 2");
 const LANE_BY_NAME: &str = lanes!("space JOIN lane ON space = space.id WHERE namespace = ?1 AND name = ?2");
 const LANE_BY_NUMBER: &str = lanes!("lane JOIN space ON space.id = space WHERE lane.id = ?1");
 const WRITE_LANE: &str =
     "UPDATE lane SET parked = ?1, behind = ?2, unjudged = ?3, ready = ?4, claimed = ?5, ended = ?6
     WHERE id = ?7";
+const WRITE_USE: &str = "UPDATE lane SET use = ?1 WHERE id = ?2";
 const WRITE_NUMBERS: &str =
     "UPDATE board SET sequence = ?1, place = ?2, kept = ?3, trashed = ?4, pruned = ?5, valued = ?6";
 const FIRST_EXPIRY: &str = "SELECT expires FROM task INDEXED BY task_expires

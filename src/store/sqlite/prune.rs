@@ -105,6 +105,6 @@ const FORGET_VALUES: &str =
     "UPDATE history SET detail = NULL WHERE place > ?1 AND place <= ?2 AND outcome = ?3";
 const BATCHES: &str = "DELETE FROM batch WHERE id IN (SELECT id FROM batch INDEXED BY batch_finished
     WHERE finished IS NOT NULL ORDER BY finished DESC LIMIT ?2 OFFSET ?1)";
-const LANES: &str = "DELETE FROM lane WHERE id IN (SELECT id FROM lane INDEXED BY lane_unused
-    WHERE parked + behind + unjudged + ready + claimed + ended = 0 LIMIT ?1)";
+const LANES: &str =
+    "DELETE FROM lane WHERE id IN (SELECT id FROM lane INDEXED BY lane_use WHERE use = 0 LIMIT ?1)";
 const SPACES: &str = "DELETE FROM space WHERE id NOT IN (SELECT space FROM lane)";

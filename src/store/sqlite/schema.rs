@@ -25,11 +25,12 @@ pub(super) fn migrate(db: &Connection, from: i32) -> rusqlite::Result<()> {
 }
 
 const FIRST: &str = "
--- What holds for the board as a whole: one row.
+-- What holds for the board as a whole: one row, not written with each commit. Sequences are kept in reserve; what came into
+-- history at a higher place than the row says is not in the trash, and is not in the row's numbers.
 CREATE TABLE board (
     one      INTEGER PRIMARY KEY CHECK (one = 1),
-    sequence INTEGER NOT NULL, -- the last one given away; kept here, as an empty table would start again
-    place    INTEGER NOT NULL, -- as above, of history
+    sequence INTEGER NOT NULL, -- none above it was given away; kept here, as an empty table would start again
+    place    INTEGER NOT NULL, -- the last one in history
     kept     INTEGER NOT NULL, -- how many rows of history are not in the trash
     trashed  INTEGER NOT NULL, -- how many are
     pruned   INTEGER NOT NULL, -- up to this place history has nothing but trash
@@ -53,10 +54,10 @@ CREATE TABLE lane (
     ready    INTEGER NOT NULL DEFAULT 0,
     claimed  INTEGER NOT NULL DEFAULT 0,
     ended    INTEGER NOT NULL DEFAULT 0,
+    use      INTEGER NOT NULL DEFAULT 0, -- 2: it has tasks, 1: only history, 0: neither
     UNIQUE (space, name)
 ) STRICT;
-CREATE INDEX lane_used ON lane (id) WHERE parked + behind + unjudged + ready + claimed > 0;
-CREATE INDEX lane_unused ON lane (id) WHERE parked + behind + unjudged + ready + claimed + ended = 0;
+CREATE INDEX lane_use ON lane (use); -- written only when the use changes, not with each number
 
 -- Unfinished tasks. States: 0 parked, 1 behind, 2 unjudged, 3 ready, 4 claimed. Times are microseconds since 1970 in UTC.
 CREATE TABLE task (

@@ -1,7 +1,7 @@
 //! How many tasks each lane has in each state, and so how many there are in all and for which pools some wait. The same
 //! numbers stand in the database, written once a commit; nothing is read or written here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use taskyard_core::id::{PoolId, PoolSet};
 use taskyard_core::store::RowState;
@@ -23,7 +23,24 @@ pub(super) struct Tally {
     pub(super) ended: i64,
 }
 
+/// What a lane is needed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Usage {
+    Nothing = 0,
+    History = 1,
+    Tasks = 2,
+}
+
 impl Tally {
+    /// What the lane is needed for.
+    pub(super) fn usage(&self) -> Usage {
+        match (self.unfinished(), self.ended) {
+            (0, 0) => Usage::Nothing,
+            (0, _) => Usage::History,
+            _ => Usage::Tasks,
+        }
+    }
+
     fn unfinished(&self) -> i64 {
         self.states.iter().sum()
     }
@@ -42,7 +59,8 @@ impl Tally {
 #[derive(Debug, Default)]
 pub(super) struct Tallies {
     lanes: BTreeMap<LaneNo, Tally>,
-    changed: BTreeSet<LaneNo>,
+    /// The lanes whose numbers are to be written, and what the database says that they are needed for.
+    changed: BTreeMap<LaneNo, Usage>,
     totals: [i64; STATES],
     used: usize,
     /// By pool: how many lanes with unjudged and with ready tasks it takes.
@@ -106,8 +124,8 @@ impl Tallies {
             return;
         }
         debug_assert!(self.knows(lane), "a lane was not loaded");
-        self.changed.insert(lane);
         let tally = self.lanes.entry(lane).or_default();
+        self.changed.entry(lane).or_insert(tally.usage());
         let was_used = tally.unfinished() > 0;
         let steps = [from.map(|state| (state, -1)), to.map(|state| (state, 1))];
         let mut turned = Vec::new();
@@ -130,8 +148,9 @@ impl Tallies {
     /// So many rows of history come to a lane, or go.
     pub(super) fn ended(&mut self, lane: LaneNo, step: i64) {
         debug_assert!(self.knows(lane), "a lane was not loaded");
-        self.changed.insert(lane);
-        self.lanes.entry(lane).or_default().ended += step;
+        let tally = self.lanes.entry(lane).or_default();
+        self.changed.entry(lane).or_insert(tally.usage());
+        tally.ended += step;
     }
 
     fn wait(&mut self, pools: &[PoolId], state: RowState, some: bool) {
@@ -175,10 +194,14 @@ impl Tallies {
         self.lanes.iter().map(|(lane, tally)| (*lane, tally))
     }
 
-    /// The lanes whose numbers are to be written, which then are as they should be.
-    pub(super) fn take_changed(&mut self) -> Vec<(LaneNo, Tally)> {
+    /// The lanes whose numbers are to be written, which then are as they should be; for each, whether its usage changed.
+    pub(super) fn take_changed(&mut self) -> Vec<(LaneNo, Tally, bool)> {
         let changed = std::mem::take(&mut self.changed);
-        changed.into_iter().map(|lane| (lane, self.get(lane))).collect()
+        let look = |(lane, before)| {
+            let tally = self.get(lane);
+            (lane, tally, tally.usage() != before)
+        };
+        changed.into_iter().map(look).collect()
     }
 
     /// Forgets lanes without an unfinished task. They must have been written.
@@ -211,8 +234,13 @@ mod tests {
         assert_eq!((tallies.unfinished(), tallies.used()), (4, 2));
         tallies.moves(LaneNo(2), &[A], Some(Parked), None);
         assert_eq!((tallies.used(), tallies.is_unused(LaneNo(2))), (1, true));
-        let changed: Vec<_> = tallies.take_changed().into_iter().map(|(lane, _)| lane).collect();
-        assert_eq!(changed, [LANE, LaneNo(2)]);
+        let changed: Vec<_> =
+            tallies.take_changed().into_iter().map(|(lane, _, turned)| (lane, turned)).collect();
+        assert_eq!(
+            changed,
+            [(LANE, false), (LaneNo(2), false)],
+            "what comes and goes at once changes no usage"
+        );
         assert!(tallies.take_changed().is_empty());
     }
 

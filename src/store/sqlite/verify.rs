@@ -8,7 +8,7 @@ use super::{Sql, Sqlite};
 use crate::store::record::state_code;
 
 /// Each says what must not be, and asks for it.
-const CHECKS: [(&str, &str); 10] = [
+const CHECKS: [(&str, &str); 11] = [
     ("a lane's numbers are not those of its rows", LANES),
     (
         "a counted row is neither ready nor claimed",
@@ -31,6 +31,7 @@ const CHECKS: [(&str, &str); 10] = [
         "a batch's number is not that of its rows",
         "SELECT id FROM batch AS b WHERE unfinished <> (SELECT count(*) FROM task WHERE batch = b.id)",
     ),
+    ("the number of what is kept is not that of its rows", KEPT),
     (
         "trash and history differ",
         "SELECT place FROM history WHERE (outcome = 5) <> (place IN (SELECT place FROM trash))
@@ -39,7 +40,12 @@ const CHECKS: [(&str, &str); 10] = [
     ("a task is unfinished and has ended", "SELECT sequence FROM task WHERE id IN (SELECT id FROM history)"),
 ];
 
+const KEPT: &str =
+    "SELECT place FROM board AS b WHERE kept + (SELECT count(*) FROM history WHERE place > b.place)
+    <> (SELECT count(*) FROM history WHERE outcome <> 5)
+    OR trashed <> (SELECT count(*) FROM trash)";
 const LANES: &str = "SELECT id FROM lane AS l WHERE ended <> (SELECT count(*) FROM history WHERE lane = l.id)
+    OR use <> iif(parked + behind + unjudged + ready + claimed > 0, 2, ended > 0)
     OR parked || ',' || behind || ',' || unjudged || ',' || ready || ',' || claimed <> (SELECT
         count(*) FILTER (WHERE state = 0) || ',' || count(*) FILTER (WHERE state = 1) || ',' ||
         count(*) FILTER (WHERE state = 2) || ',' || count(*) FILTER (WHERE state = 3) || ',' ||
