@@ -19,9 +19,9 @@ impl Turn<'_> {
     pub(super) fn note(&self, row: &Row, end: &AttemptEnd) -> Sql<()> {
         let (id, epoch) = (id_bytes(row.id), i64::from(row.epoch));
         let record = params![id, epoch, self.now.wall.0, row.owner.0 as i64, record::attempt_text(end)];
-        self.db.prepare_cached(NOTE)?.execute(record)?;
+        self.others.prepare_cached(NOTE)?.execute(record)?;
         if epoch > LOG_MAX {
-            self.db.prepare_cached(CUT)?.execute(params![id, epoch - LOG_MAX])?;
+            self.others.prepare_cached(CUT)?.execute(params![id, epoch - LOG_MAX])?;
         }
         Ok(())
     }
@@ -34,12 +34,12 @@ impl Turn<'_> {
 
     fn has_log(&self, id: TaskId) -> Sql<bool> {
         let exists = "SELECT EXISTS (SELECT 1 FROM attempt WHERE id = ?1)";
-        self.db.prepare_cached(exists)?.query_row([id_bytes(id)], |row| row.get(0))
+        self.others.prepare_cached(exists)?.query_row([id_bytes(id)], |row| row.get(0))
     }
 
     /// How a task's passes ended, oldest first.
     pub(super) fn log(&self, id: TaskId) -> Sql<Vec<AttemptRecord>> {
-        let mut log = self.db.prepare_cached(LOG)?;
+        let mut log = self.others.prepare_cached(LOG)?;
         let records = log.query_map([id_bytes(id)], |row| {
             Ok(AttemptRecord {
                 epoch: row.get::<_, i64>(0)? as u32,
@@ -53,7 +53,7 @@ impl Turn<'_> {
 
     /// The last failure of a task.
     pub(super) fn last_error(&self, id: TaskId) -> Sql<Option<Failure>> {
-        let mut log = self.db.prepare_cached(LOG_BACKWARDS)?;
+        let mut log = self.others.prepare_cached(LOG_BACKWARDS)?;
         let mut ends = log.query([id_bytes(id)])?;
         while let Some(row) = ends.next()? {
             if let AttemptEnd::Failed(failure) = record::attempt_end(row.get_ref(0)?.as_str()?) {
@@ -65,7 +65,7 @@ impl Turn<'_> {
 
     /// Forgets a task's log.
     pub(super) fn forget_log(&self, id: TaskId) -> Sql<()> {
-        self.db.prepare_cached("DELETE FROM attempt WHERE id = ?1")?.execute([id_bytes(id)])?;
+        self.others.prepare_cached("DELETE FROM attempt WHERE id = ?1")?.execute([id_bytes(id)])?;
         Ok(())
     }
 }

@@ -87,14 +87,14 @@ impl Turn<'_> {
 
     /// The first ready (or unjudged) rows that a pool takes, at most so many and all of one lane; none if there is none.
     fn next_waiting(&mut self, pool: Option<PoolId>, state: RowState, at_most: usize) -> Sql<Vec<Row>> {
-        self.mirror.look_up_waiting(self.db, state)?;
+        self.mirror.look_up_waiting(self.db()?, state)?;
         let unjudged = state == RowState::Unjudged;
         let heads = if unjudged { &self.mirror.unjudged } else { &self.mirror.ready };
         let Some((lane, _, end)) = heads.first(pool) else { return Ok(Vec::new()) };
         let query = if unjudged { UNJUDGED } else { READY };
         let (rank, sequence) = end.unwrap_or(Place::from((i64::MAX, i64::MAX as u64)));
         let chunk = params![lane.0, rank, sequence as i64, at_most.min(CHUNK) as i64];
-        self.db.prepare_cached(query)?.query_map(chunk, Row::read)?.collect()
+        self.db()?.prepare_cached(query)?.query_map(chunk, Row::read)?.collect()
     }
 
     /// The first rows that are parked until `last` at the latest and that a pool takes (`None`: of all), at most so many and
@@ -105,7 +105,7 @@ impl Turn<'_> {
         last: Timestamp,
         at_most: usize,
     ) -> Sql<Vec<Row>> {
-        self.mirror.look_up_parked(self.db)?;
+        self.mirror.look_up_parked(self.db()?)?;
         match self.mirror.parked.first(pool) {
             Some((lane, (due, ..), end)) if due <= last => self.parked_before(lane, last, end, at_most),
             _ => Ok(Vec::new()),
@@ -121,7 +121,7 @@ impl Turn<'_> {
     ) -> Sql<Vec<Row>> {
         let last = end.map_or(last, |(due, ..)| due.min(last));
         let chunk = params![lane.0, last.0, at_most.min(CHUNK) as i64];
-        let mut query = self.db.prepare_cached(PARKED)?;
+        let mut query = self.db()?.prepare_cached(PARKED)?;
         let rows = query.query_map(chunk, Row::read)?;
         let is_before = |row: &Row| end.is_none_or(|end| row.parked_place() < end);
         // Rows of the same due time as the next lane's first may go after it.

@@ -8,6 +8,7 @@ use taskyard_core::store::OwnerId;
 use taskyard_core::time::Timestamp;
 
 use super::Sql;
+use super::late::EndedRow;
 use super::row::{Row, id_bytes};
 use super::turn::Turn;
 use crate::store::lanes::LaneNo;
@@ -52,7 +53,7 @@ impl Ended {
 impl Turn<'_> {
     /// A task that has ended, if it is remembered.
     pub(super) fn ended(&self, id: TaskId) -> Sql<Option<Ended>> {
-        self.db.prepare_cached(ENDED)?.query_row([id_bytes(id)], Ended::read).optional()
+        self.db()?.prepare_cached(ENDED)?.query_row([id_bytes(id)], Ended::read).optional()
     }
 
     /// Ends a row of the table for good: whatever waits behind it, or for it, goes on.
@@ -61,7 +62,7 @@ impl Turn<'_> {
         if let Outcome::Trashed(_) = outcome {
             self.mirror.numbers.trashed += 1;
             let kept = params![self.mirror.numbers.place, row.sequence as i64];
-            self.db.prepare_cached(INTO_TRASH)?.execute(kept)?;
+            self.db()?.prepare_cached(INTO_TRASH)?.execute(kept)?;
         } else {
             self.mirror.numbers.kept += 1;
         }
@@ -74,18 +75,9 @@ impl Turn<'_> {
     }
 
     fn write_history(&mut self, row: &Row, outcome: &Outcome) -> Sql<()> {
-        let (code, detail) = record::outcome_columns(outcome, self.rules.result_max);
-        self.db.prepare_cached(INTO_HISTORY)?.execute(params![
-            self.mirror.numbers.place,
-            id_bytes(row.id),
-            row.lane.0,
-            code,
-            detail.as_deref(),
-            self.now.wall.0,
-            (row.epoch > 0).then_some(row.owner.0 as i64),
-            row.epoch,
-            row.attempts,
-        ])?;
+        let place = self.mirror.numbers.place;
+        let ended = EndedRow { place, row: row.clone(), outcome: outcome.clone(), at: self.now.wall };
+        self.late.borrow_mut().end(self.others, ended)?;
         self.mirror.tallies.ended(row.lane, 1);
         Ok(())
     }
@@ -98,10 +90,10 @@ impl Turn<'_> {
     /// Takes a row out of history.
     pub(super) fn forget(&mut self, ended: &Ended) -> Sql<()> {
         // A lane of which only history is left may not be known here, and is counted all the same.
-        self.mirror.lane(self.db, ended.lane)?;
-        self.db.prepare_cached("DELETE FROM history WHERE place = ?1")?.execute([ended.place])?;
+        self.mirror.lane(self.others, ended.lane)?;
+        self.db()?.prepare_cached("DELETE FROM history WHERE place = ?1")?.execute([ended.place])?;
         if let Outcome::Trashed(_) = ended.outcome {
-            self.db.prepare_cached("DELETE FROM trash WHERE place = ?1")?.execute([ended.place])?;
+            self.db()?.prepare_cached("DELETE FROM trash WHERE place = ?1")?.execute([ended.place])?;
             self.mirror.numbers.trashed -= 1;
         } else {
             self.mirror.numbers.kept -= 1;
@@ -117,6 +109,3 @@ const INTO_TRASH: &str =
     SELECT ?1, priority, key, key_limit, key_waiting, key_overflow,
         coalesce(task.body, (SELECT text FROM body WHERE body.sequence = task.sequence))
     FROM task WHERE sequence = ?2";
-const INTO_HISTORY: &str =
-    "INSERT INTO history (place, id, lane, outcome, detail, ended, owner, epoch, attempts)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";

@@ -27,7 +27,7 @@ impl Turn<'_> {
         if !std::mem::take(&mut row.counted) {
             return Ok(());
         }
-        self.db.prepare_cached(UNCOUNT)?.execute([row.sequence as i64])?;
+        self.db()?.prepare_cached(UNCOUNT)?.execute([row.sequence as i64])?;
         self.mirror.forget_row(row.sequence);
         self.follow(row)
     }
@@ -37,7 +37,7 @@ impl Turn<'_> {
         let Some((key, limit)) = gone.serial_key() else { return Ok(()) };
         let space = self.mirror.tallies.get(gone.lane).space;
         let next = params![key_bytes(key), space];
-        let next = self.db.prepare_cached(NEXT_BEHIND)?.query_row(next, Row::read).optional()?;
+        let next = self.db()?.prepare_cached(NEXT_BEHIND)?.query_row(next, Row::read).optional()?;
         let Some(next) = next else { return Ok(()) };
         if self.count(gone, key, limit)? > limit {
             return Ok(());
@@ -50,7 +50,7 @@ impl Turn<'_> {
     fn count(&self, row: &Row, key: Key, limit: u32) -> Sql<u32> {
         let space = self.mirror.tallies.get(row.lane).space;
         let counted = params![key_bytes(key), space, i64::from(limit) + 1];
-        self.db.prepare_cached(COUNTED)?.query_row(counted, |row| row.get(0))
+        self.db()?.prepare_cached(COUNTED)?.query_row(counted, |row| row.get(0))
     }
 }
 

@@ -14,6 +14,7 @@ mod error;
 mod file;
 mod heads;
 mod keys;
+mod late;
 mod log;
 mod mirror;
 mod open;
@@ -33,6 +34,8 @@ mod trash;
 mod turn;
 mod verify;
 
+use std::cell::RefCell;
+
 use rusqlite::Connection;
 use taskyard_actors::store::Store;
 use taskyard_core::Now;
@@ -44,6 +47,7 @@ pub use open::Options;
 
 use self::error::{concerns_all, refusal};
 use self::file::Identity;
+use self::late::Late;
 use self::log::LogKeeper;
 use self::mirror::Mirror;
 use self::turn::{Failed, Rules, Turn};
@@ -59,6 +63,7 @@ pub struct Sqlite {
     db: Connection,
     file: Identity,
     mirror: Mirror,
+    late: RefCell<Late>,
     rules: Rules,
     remembered: Remembered<Answer>,
     stale_writes: u64,
@@ -103,13 +108,14 @@ impl Sqlite {
                 Err(Failed::Broken(error)) => return Err(error),
             });
         }
+        self.late.get_mut().write(&self.db)?;
         self.mirror.flush(&self.db)?;
         Ok((answers, self.mirror.status(&self.db)?))
     }
 
     fn answer_one(&mut self, now: Now, ask: &Ask) -> Result<Answer, Failed> {
-        let Self { db, mirror, rules, remembered, .. } = self;
-        let mut turn = Turn { db, mirror, rules, now, owner: ask.owner };
+        let Self { db, mirror, late, rules, remembered, .. } = self;
+        let mut turn = Turn { others: db, late, mirror, rules, now, owner: ask.owner };
         turn.check_owner(&ask.request)?;
         if let Some(answer) = remembered.recall(ask) {
             return Ok(turn.repeated(answer)?);
@@ -131,6 +137,7 @@ impl Sqlite {
             let _ = self.execute("ROLLBACK");
         }
         self.mirror.doubt();
+        self.late.get_mut().drop_all();
         for ask in asks {
             self.remembered.discard(ask);
         }

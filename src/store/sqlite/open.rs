@@ -1,5 +1,6 @@
 //! How the file is opened: made for its owner alone, set up for one writer and a log beside it, and brought up to date.
 
+use std::cell::RefCell;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -12,6 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::clock::{BootClock, KernelClock};
 use super::error::SqliteError;
 use super::file::Identity;
+use super::late::Late;
 use super::log::LogKeeper;
 use super::mirror::Mirror;
 use super::turn::Rules;
@@ -81,8 +83,10 @@ impl Sqlite {
         let mut mirror = Mirror::new(router);
         mirror.refresh(&db).map_err(opening)?;
         let log = LogKeeper::start(path, &db).map_err(opening)?;
-        let rules = Rules { settings: board, result_max, defaults, clock };
-        Ok(Self { log, db, file, mirror, rules, remembered: Remembered::default(), stale_writes: 0 })
+        let late = RefCell::new(Late::new(result_max));
+        let rules = Rules { settings: board, defaults, clock };
+        let remembered = Remembered::default();
+        Ok(Self { log, db, file, mirror, late, rules, remembered, stale_writes: 0 })
     }
 }
 

@@ -20,8 +20,8 @@ impl Turn<'_> {
         let lease = micros(*lease);
         let ends = clock.micros().saturating_add(lease);
         let owner = params![host, pid, version, lease, clock.boot(), ends];
-        self.db.prepare_cached(REGISTER)?.execute(owner)?;
-        Ok(OwnerId(self.db.last_insert_rowid() as u64))
+        self.others.prepare_cached(REGISTER)?.execute(owner)?;
+        Ok(OwnerId(self.others.last_insert_rowid() as u64))
     }
 
     /// Whether what the asking owner writes counts.
@@ -30,23 +30,23 @@ impl Turn<'_> {
             return Ok(true);
         }
         let fenced = "SELECT fenced FROM owner WHERE id = ?1";
-        let fenced = self.db.prepare_cached(fenced)?.query_row([self.owner.0 as i64], |row| row.get(0));
+        let fenced = self.others.prepare_cached(fenced)?.query_row([self.owner.0 as i64], |row| row.get(0));
         Ok(fenced.optional()? == Some(false))
     }
 
     pub(super) fn renew(&mut self) -> Sql<Renewal> {
         let (owner, clock) = (self.owner.0 as i64, &self.rules.clock);
-        self.db.prepare_cached(RENEW)?.execute(params![owner, clock.boot(), clock.micros()])?;
+        self.others.prepare_cached(RENEW)?.execute(params![owner, clock.boot(), clock.micros()])?;
         let lapsed = params![owner, clock.boot(), clock.micros()];
         Ok(Renewal {
             marked: self.unwanted()?,
-            lapsed: self.db.prepare_cached(LAPSED)?.query_row(lapsed, |row| row.get(0))?,
+            lapsed: self.others.prepare_cached(LAPSED)?.query_row(lapsed, |row| row.get(0))?,
         })
     }
 
     /// Tasks of the asking owner that somebody wants cancelled.
     fn unwanted(&self) -> Sql<Vec<TaskId>> {
-        let mut query = self.db.prepare_cached(UNWANTED)?;
+        let mut query = self.db()?.prepare_cached(UNWANTED)?;
         query.query_map([self.owner.0 as i64], |row| Ok(TaskId(wide(row.get_ref(0)?))))?.collect()
     }
 
@@ -55,7 +55,7 @@ impl Turn<'_> {
         let name = |row: &rusqlite::Row<'_>| {
             Ok(DispatchName { id: TaskId(wide(row.get_ref(0)?)), epoch: row.get::<_, i64>(1)? as u32 })
         };
-        self.db.prepare_cached(HELD)?.query_map([self.owner.0 as i64], name)?.collect()
+        self.db()?.prepare_cached(HELD)?.query_map([self.owner.0 as i64], name)?.collect()
     }
 
     pub(super) fn owners(&self) -> Sql<Vec<OwnerView>> {
@@ -76,7 +76,7 @@ impl Turn<'_> {
                 held: row.get::<_, i64>(8)? as usize,
             })
         };
-        self.db.prepare_cached(OWNERS)?.query_map([], view)?.collect()
+        self.db()?.prepare_cached(OWNERS)?.query_map([], view)?.collect()
     }
 }
 

@@ -34,7 +34,7 @@ impl Turn<'_> {
             Self::admit_anyway(&mut row);
             self.begin(&mut row);
         }
-        self.insert(&row, new.task.body.text())?;
+        self.insert(&row, &new.task)?;
         let due = if state == RowState::Parked { new.due } else { DueAt::Now };
         Ok(match pool {
             Some(pool) => Posted::Claimed(row.claimed(new.task.clone(), pool, due, self.aging())),
@@ -67,7 +67,7 @@ impl Turn<'_> {
     /// The lane of a new task, unless the board does not take it.
     fn enter(&mut self, new: &NewRow) -> Sql<Result<LaneNo, Refusal>> {
         let (settings, lane) = (&self.rules.settings, &new.task.lane);
-        let known = self.mirror.find_lane(self.db, lane)?;
+        let known = self.mirror.find_lane(self.others, lane)?;
         let tallies = &self.mirror.tallies;
         let one_more = known.is_none_or(|lane| tallies.is_unused(lane));
         if new.exempt {
@@ -80,7 +80,7 @@ impl Turn<'_> {
         }
         match known {
             Some(lane) => Ok(Ok(lane)),
-            None => self.mirror.enter_lane(self.db, lane).map(Ok),
+            None => self.mirror.enter_lane(self.others, lane).map(Ok),
         }
     }
 

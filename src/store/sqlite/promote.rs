@@ -31,7 +31,7 @@ impl Turn<'_> {
 
     fn expire(&mut self, up_to: usize) -> Sql<Vec<Arc<Task>>> {
         let rows: Vec<Row> = {
-            let mut query = self.db.prepare_cached(EXPIRED)?;
+            let mut query = self.db()?.prepare_cached(EXPIRED)?;
             query.query_map(params![self.now.wall.0, up_to as i64], Row::read)?.collect::<Sql<_>>()?
         };
         let mut expired = Vec::new();

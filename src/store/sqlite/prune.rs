@@ -57,12 +57,12 @@ impl Turn<'_> {
     }
 
     fn oldest(&self, query: &str, after: i64, up_to: usize) -> Sql<Vec<Ended>> {
-        self.db.prepare_cached(query)?.query_map(params![after, up_to as i64], Ended::read)?.collect()
+        self.db()?.prepare_cached(query)?.query_map(params![after, up_to as i64], Ended::read)?.collect()
     }
 
     /// The values of what ended before a time. How many rows were looked at.
     fn prune_values(&mut self, results_before: Timestamp, up_to: usize) -> Sql<usize> {
-        let mut query = self.db.prepare_cached(VALUES)?;
+        let mut query = self.db()?.prepare_cached(VALUES)?;
         let mut rows = query.query(params![self.mirror.numbers.valued, up_to as i64])?;
         let (mut looked, mut last) = (0, self.mirror.numbers.valued);
         while let Some(row) = rows.next()?.filter(|row| row.get(1).is_ok_and(|at: i64| at < results_before.0))
@@ -72,7 +72,7 @@ impl Turn<'_> {
         }
         if looked > 0 {
             let forget = params![self.mirror.numbers.valued, last, SUCCEEDED];
-            self.db.prepare_cached(FORGET_VALUES)?.execute(forget)?;
+            self.db()?.prepare_cached(FORGET_VALUES)?.execute(forget)?;
             self.mirror.numbers.valued = last;
         }
         Ok(looked)
@@ -80,17 +80,17 @@ impl Turn<'_> {
 
     /// Finished batches, whose number only tells which run comes next.
     fn prune_batches(&mut self, keep: usize, up_to: usize) -> Sql<()> {
-        self.db.prepare_cached(BATCHES)?.execute(params![keep as i64, up_to as i64])?;
+        self.db()?.prepare_cached(BATCHES)?.execute(params![keep as i64, up_to as i64])?;
         Ok(())
     }
 
     /// Lanes that have neither tasks nor history.
     fn prune_lanes(&mut self, up_to: usize) -> Sql<()> {
-        self.mirror.flush(self.db)?;
-        let gone = self.db.prepare_cached(LANES)?.execute([up_to as i64])?;
+        self.mirror.flush(self.db()?)?;
+        let gone = self.db()?.prepare_cached(LANES)?.execute([up_to as i64])?;
         if gone > 0 {
-            self.db.prepare_cached(SPACES)?.execute([])?;
-            self.mirror.load_lanes(self.db)?;
+            self.db()?.prepare_cached(SPACES)?.execute([])?;
+            self.mirror.load_lanes(self.db()?)?;
         }
         Ok(())
     }

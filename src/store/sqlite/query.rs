@@ -32,7 +32,7 @@ impl Turn<'_> {
         let last_error = if row.epoch > 0 { self.last_error(row.id)? } else { None };
         Ok(TaskView {
             id: row.id,
-            lane: self.mirror.lane(self.db, row.lane)?,
+            lane: self.mirror.lane(self.others, row.lane)?,
             // Whoever takes the row finds out why it can't be understood.
             task: self.task_of(row)?.ok(),
             state: row.state,
@@ -55,7 +55,7 @@ impl Turn<'_> {
         let task = if trashed { self.trashed(ended)? } else { None };
         Ok(TaskView {
             id: ended.id,
-            lane: self.mirror.lane(self.db, ended.lane)?,
+            lane: self.mirror.lane(self.others, ended.lane)?,
             task,
             state: RowState::Ended,
             order: None,
@@ -117,7 +117,7 @@ impl Turn<'_> {
         if !in_use.any(|(lane, _)| self.fits(filter, lane)) {
             return Ok((Vec::new(), None));
         }
-        let mut query = self.db.prepare_cached(ARRIVALS)?;
+        let mut query = self.db()?.prepare_cached(ARRIVALS)?;
         let mut arrivals = query.query(params![after as i64, LOOK as i64 + 1])?;
         let (mut rows, mut last) = (Vec::new(), after);
         for looked in 0.. {

@@ -10,24 +10,24 @@ use super::turn::Turn;
 impl Turn<'_> {
     pub(super) fn schedule(&mut self, name: &str, begin: Timestamp) -> Sql<Option<ScheduleState>> {
         let new = "INSERT INTO schedule (name, done, paused) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING";
-        self.db.prepare_cached(new)?.execute(params![name, begin.0])?;
+        self.others.prepare_cached(new)?.execute(params![name, begin.0])?;
         self.find_schedule(name)
     }
 
     fn find_schedule(&self, name: &str) -> Sql<Option<ScheduleState>> {
         let find = "SELECT name, done, paused FROM schedule WHERE name = ?1";
-        self.db.prepare_cached(find)?.query_row([name], read).optional()
+        self.others.prepare_cached(find)?.query_row([name], read).optional()
     }
 
     pub(super) fn pause_schedule(&mut self, name: &str, paused: bool) -> Sql<Option<ScheduleState>> {
         let pause = "UPDATE schedule SET paused = ?2 WHERE name = ?1";
-        self.db.prepare_cached(pause)?.execute(params![name, paused])?;
+        self.others.prepare_cached(pause)?.execute(params![name, paused])?;
         self.find_schedule(name)
     }
 
     pub(super) fn schedules(&self) -> Sql<Vec<ScheduleState>> {
         let all = "SELECT name, done, paused FROM schedule ORDER BY name";
-        self.db.prepare_cached(all)?.query_map([], read)?.collect()
+        self.others.prepare_cached(all)?.query_map([], read)?.collect()
     }
 
     /// Posts and moves on, unless it pauses or another was first.
@@ -45,7 +45,7 @@ impl Turn<'_> {
         let posted = self.post(rows, Room::default())?;
         if Ticked::moves_on(&posted) {
             let move_on = "UPDATE schedule SET done = ?2 WHERE name = ?1";
-            self.db.prepare_cached(move_on)?.execute(params![name, to.0])?;
+            self.others.prepare_cached(move_on)?.execute(params![name, to.0])?;
         }
         Ok(Ticked { state: self.find_schedule(name)?, posted: Some(posted) })
     }

@@ -12,8 +12,9 @@ use taskyard_core::task::{KeyLimits, Task};
 use taskyard_core::time::{Timestamp, earlier};
 
 use super::Sql;
+use super::late::Added;
 use super::mirror::{Expiry, Mirror, ParkedPlace, Place};
-use super::row::{BodyPlace, Row, id_bytes, key_bytes, select_rows};
+use super::row::{BodyPlace, Row, id_bytes, select_rows};
 use super::turn::Turn;
 use crate::store::reading;
 use crate::store::record::{limit_columns, state_code};
@@ -34,21 +35,21 @@ impl Trace {
 
 impl Turn<'_> {
     pub(super) fn row_of(&self, id: TaskId) -> Sql<Option<Row>> {
-        self.db.prepare_cached(ROW_BY_ID)?.query_row([id_bytes(id)], Row::read).optional()
+        self.db()?.prepare_cached(ROW_BY_ID)?.query_row([id_bytes(id)], Row::read).optional()
     }
 
     pub(super) fn row_at(&self, sequence: Sequence) -> Sql<Option<Row>> {
         if let Some(row) = self.mirror.claimed(sequence) {
             return Ok(Some(row.clone()));
         }
-        self.db.prepare_cached(ROW_BY_SEQUENCE)?.query_row([sequence as i64], Row::read).optional()
+        self.db()?.prepare_cached(ROW_BY_SEQUENCE)?.query_row([sequence as i64], Row::read).optional()
     }
 
     /// The task of a row; a reason if it can't be understood.
     pub(super) fn task_of(&mut self, row: &Row) -> Sql<Result<Arc<Task>, Trash>> {
-        let stored = row.stored(self.mirror.lane(self.db, row.lane)?);
+        let stored = row.stored(self.mirror.lane(self.others, row.lane)?);
         let query = if row.body == BodyPlace::Aside { LARGE_BODY } else { BODY };
-        let mut body = self.db.prepare_cached(query)?;
+        let mut body = self.db()?.prepare_cached(query)?;
         let mut found = body.query([row.sequence as i64])?;
         Ok(match found.next()? {
             Some(found) => reading::task(found.get_ref(0)?.as_bytes()?, stored, &self.rules.defaults),
@@ -57,35 +58,14 @@ impl Turn<'_> {
     }
 
     /// Adds a row whose id is new, with its body.
-    pub(super) fn insert(&mut self, row: &Row, body: &str) -> Sql<()> {
-        let (sequence, limits) = (row.sequence as i64, key_limits(row));
-        let space = row.serial_key().map(|_| self.mirror.tallies.get(row.lane).space);
-        self.db.prepare_cached(INSERT)?.execute(params![
-            sequence,
-            id_bytes(row.id),
-            row.lane.0,
-            state_code(row.state),
-            row.priority.get(),
-            row.rank,
-            row.due.0,
-            row.posted.0,
-            row.expires.map(|at| at.0),
-            row.key.map(key_bytes),
-            space,
-            limits.0,
-            limits.1,
-            limits.2,
-            row.counted,
-            row.judged,
-            owner(row),
-            row.epoch,
-            row.attempts,
-            row.batch.map(|batch| batch.0 as i64),
-            (row.body == BodyPlace::InRow).then_some(body),
-        ])?;
+    pub(super) fn insert(&mut self, row: &Row, task: &Arc<Task>) -> Sql<()> {
         if row.body == BodyPlace::Aside {
-            self.db.prepare_cached(INSERT_BODY)?.execute(params![sequence, body])?;
+            let body = params![row.sequence as i64, task.body.text()];
+            self.others.prepare_cached(INSERT_BODY)?.execute(body)?;
         }
+        let space = row.serial_key().map(|_| self.mirror.tallies.get(row.lane).space);
+        let added = Added { row: row.clone(), space, task: Arc::clone(task) };
+        self.late.borrow_mut().add(self.others, added)?;
         self.mirror.newest = self.mirror.newest.max(Some(row.id));
         self.mirror.came(row, Trace::of(row), None);
         self.mirror.know(row);
@@ -94,7 +74,7 @@ impl Turn<'_> {
 
     /// Writes what changes of a row. `before` is the row as it stands in the table.
     pub(super) fn update(&mut self, before: &Row, row: &Row) -> Sql<()> {
-        self.db.prepare_cached(UPDATE)?.execute(params![
+        self.db()?.prepare_cached(UPDATE)?.execute(params![
             state_code(row.state),
             row.rank,
             row.due.0,
@@ -119,9 +99,11 @@ impl Turn<'_> {
 
     /// Takes a row out, with its body.
     pub(super) fn delete(&mut self, row: &Row) -> Sql<()> {
-        self.db.prepare_cached("DELETE FROM task WHERE sequence = ?1")?.execute([row.sequence as i64])?;
+        self.late.borrow_mut().take_out(self.others, row.sequence)?;
         if row.body == BodyPlace::Aside {
-            self.db.prepare_cached("DELETE FROM body WHERE sequence = ?1")?.execute([row.sequence as i64])?;
+            self.others
+                .prepare_cached("DELETE FROM body WHERE sequence = ?1")?
+                .execute([row.sequence as i64])?;
         }
         self.mirror.went(row, Trace::of(row), None);
         self.mirror.forget_row(row.sequence);
@@ -174,7 +156,7 @@ fn place(row: &Row, trace: Trace) -> Place {
 }
 
 /// Whose the latest pass is; nobody's before the first.
-fn owner(row: &Row) -> Option<i64> {
+pub(super) fn owner(row: &Row) -> Option<i64> {
     (row.epoch > 0 || row.owner != OwnerId::SOLE).then_some(row.owner.0 as i64)
 }
 
@@ -192,10 +174,6 @@ const ROW_BY_SEQUENCE: &str = select_rows!("WHERE sequence = ?1");
 const BODY: &str = "SELECT body FROM task WHERE sequence = ?1";
 const LARGE_BODY: &str = "SELECT text FROM body WHERE sequence = ?1";
 const INSERT_BODY: &str = "INSERT INTO body (sequence, text) VALUES (?1, ?2)";
-const INSERT: &str = "INSERT INTO task (sequence, id, lane, state, priority, rank, due, posted, expires, key, space,
-        key_limit, key_waiting, key_overflow, counted, judged, owner, epoch, attempts, setbacks, crash_marks, unwanted,
-        batch, body)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, 0, 0, 0, ?20, ?21)";
 const UPDATE: &str =
     "UPDATE task SET state = ?1, rank = ?2, due = ?3, posted = ?4, counted = ?5, judged = ?6,
         owner = ?7, epoch = ?8, attempts = ?9, setbacks = ?10, crash_marks = ?11, marked = ?12, unwanted = ?13

@@ -13,22 +13,22 @@ impl Turn<'_> {
     /// Fences whose lease has ended and gives back what the fenced ones have.
     pub(super) fn take_over(&mut self, up_to: usize) -> Sql<Answer> {
         let (clock, owner) = (&self.rules.clock, self.owner.0 as i64);
-        self.db.prepare_cached(FENCE)?.execute(params![owner, clock.boot(), clock.micros()])?;
+        self.db()?.prepare_cached(FENCE)?.execute(params![owner, clock.boot(), clock.micros()])?;
         let mut returned = 0;
         for sequence in self.orphans(up_to)? {
             if let Some(row) = self.row_at(sequence)? {
                 returned += usize::from(self.bereave(&row)?);
             }
         }
-        self.db.prepare_cached(BURY)?.execute([])?;
+        self.db()?.prepare_cached(BURY)?.execute([])?;
         let more = "SELECT EXISTS (SELECT 1 FROM owner WHERE fenced)";
-        let more = self.db.prepare_cached(more)?.query_row([], |row| row.get(0))?;
+        let more = self.db()?.prepare_cached(more)?.query_row([], |row| row.get(0))?;
         Ok(Answer::TakenOver { returned, more })
     }
 
     /// What the fenced owners have, oldest first, at most so much.
     fn orphans(&self, up_to: usize) -> Sql<Vec<Sequence>> {
-        let mut fenced = self.db.prepare_cached("SELECT id FROM owner WHERE fenced")?;
+        let mut fenced = self.db()?.prepare_cached("SELECT id FROM owner WHERE fenced")?;
         let fenced: Vec<i64> = fenced.query_map([], |row| row.get(0))?.collect::<Sql<_>>()?;
         let mut orphans = Vec::new();
         for owner in fenced {
@@ -40,7 +40,7 @@ impl Turn<'_> {
     }
 
     fn held_by(&self, owner: i64, up_to: i64) -> Sql<Vec<Sequence>> {
-        let mut held = self.db.prepare_cached(HELD)?;
+        let mut held = self.db()?.prepare_cached(HELD)?;
         let sequences = held.query_map([owner, up_to], |row| row.get(0))?;
         sequences.map(|sequence| sequence.map(|sequence: i64| sequence as u64)).collect()
     }
@@ -60,7 +60,7 @@ impl Turn<'_> {
                 self.put_back(&row, row.clone(), None, false)?;
             }
         }
-        self.db.prepare_cached("DELETE FROM owner WHERE id = ?1")?.execute([owner])?;
+        self.db()?.prepare_cached("DELETE FROM owner WHERE id = ?1")?.execute([owner])?;
         Ok(Answer::Released)
     }
 

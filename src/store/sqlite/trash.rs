@@ -20,7 +20,7 @@ use crate::store::record;
 impl Turn<'_> {
     /// The task of what is in the trash, unless it can't be understood.
     pub(super) fn trashed(&mut self, ended: &Ended) -> Sql<Option<Arc<Task>>> {
-        let lane = self.mirror.lane(self.db, ended.lane)?;
+        let lane = self.mirror.lane(self.others, ended.lane)?;
         let read = |found: &rusqlite::Row<'_>| {
             let stored = Stored {
                 id: ended.id,
@@ -32,7 +32,7 @@ impl Turn<'_> {
             let body = found.get_ref(5)?.as_bytes_or_null()?.unwrap_or_default();
             Ok(reading::task(body, stored, &self.rules.defaults).ok())
         };
-        let found = self.db.prepare_cached(TRASHED)?.query_row([ended.place], read).optional()?;
+        let found = self.db()?.prepare_cached(TRASHED)?.query_row([ended.place], read).optional()?;
         Ok(found.flatten())
     }
 
@@ -54,7 +54,7 @@ impl Turn<'_> {
                 return Ok((picked, last));
             }
             last = Some(ended.place);
-            if filter.fits_lane(self.mirror.lane(self.db, ended.lane)?.as_ref()) {
+            if filter.fits_lane(self.mirror.lane(self.others, ended.lane)?.as_ref()) {
                 picked.push(ended);
             }
         }
@@ -63,7 +63,7 @@ impl Turn<'_> {
 
     fn candidates(&self, filter: &Filter, after: i64) -> Sql<Vec<Ended>> {
         if filter.ids.is_empty() {
-            let mut query = self.db.prepare_cached(TRASH_AFTER)?;
+            let mut query = self.db()?.prepare_cached(TRASH_AFTER)?;
             return query.query_map(params![after, LOOK as i64 + 1], Ended::read)?.collect();
         }
         let mut found = Vec::new();
@@ -96,7 +96,7 @@ impl Turn<'_> {
         let mut row = Row { owner: ended.owner, epoch: ended.epoch, ..row };
         row.rank = Some(filing::order(row.priority, row.due, row.posted, row.sequence, self.aging()).rank);
         row.state = self.place(&mut row)?;
-        self.insert(&row, task.body.text())?;
+        self.insert(&row, &task)?;
         Ok(Some(ended.id))
     }
 

@@ -1,5 +1,7 @@
 //! One request within a transaction: who asks, at what time, and how the answer is found.
 
+use std::cell::RefCell;
+
 use rusqlite::Connection;
 use taskyard_core::Now;
 use taskyard_core::board::Settings;
@@ -10,20 +12,22 @@ use taskyard_core::time::micros;
 
 use super::Sql;
 use super::clock::BootClock;
+use super::late::Late;
 use super::mirror::Mirror;
 use crate::store::setup::Defaults;
 
 /// What is the same for all requests.
 pub(super) struct Rules {
     pub(super) settings: Settings,
-    pub(super) result_max: usize,
     pub(super) defaults: Defaults,
     pub(super) clock: Box<dyn BootClock>,
 }
 
 /// A request at work.
 pub(super) struct Turn<'t> {
-    pub(super) db: &'t Connection,
+    /// For what has nothing to do with the tables of tasks and of history. See [`Turn::db`].
+    pub(super) others: &'t Connection,
+    pub(super) late: &'t RefCell<Late>,
     pub(super) mirror: &'t mut Mirror,
     pub(super) rules: &'t Rules,
     pub(super) now: Now,
@@ -46,7 +50,7 @@ impl From<rusqlite::Error> for Failed {
     }
 }
 
-impl Turn<'_> {
+impl<'t> Turn<'t> {
     /// Refuses what an owner that is gone or fenced may not.
     pub(super) fn check_owner(&self, request: &Request) -> Result<(), Failed> {
         if request.is_for_anybody() || self.may_write()? {
@@ -109,6 +113,12 @@ impl Turn<'_> {
         self.mirror.lanes.learn(pool, names);
         self.mirror.reroute();
         Answer::Learned
+    }
+
+    /// For what asks the tables of tasks or of history: they have all that came before.
+    pub(super) fn db(&self) -> Sql<&'t Connection> {
+        self.late.borrow_mut().write(self.others)?;
+        Ok(self.others)
     }
 
     /// See [`Order`](taskyard_core::dispatch::Order).
