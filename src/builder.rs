@@ -216,7 +216,7 @@ impl Builder {
         };
         let board = self.board.unwrap_or_else(|| self.store.usual_board());
         let setup = self.store.setup(pools.router(), board.clone(), &self.registry);
-        let (store, closing) = self.store.open(&surroundings, setup)?.unzip();
+        let (store, closing) = self.store.open(&surroundings, setup, pools.patterns())?.unzip();
         let health = store.as_ref().map(Opened::health);
         let (live, desk) = (Arc::new(LiveIndex::default()), Arc::new(Desk::new(guardian.clone())));
         let conductor = Conductor::new(self.conductor, pools.0.len(), Arc::clone(&live));

@@ -1,5 +1,7 @@
 //! The pools of a yard to be: checks them together, and makes of them what routes and runs tasks.
 
+use std::collections::BTreeSet;
+
 use taskyard_actors::crew::{Crew, PoolCrew};
 use taskyard_actors::store::Opened;
 use taskyard_core::Machine;
@@ -7,6 +9,7 @@ use taskyard_core::blocker::Blocker;
 use taskyard_core::delayer::Delayer;
 use taskyard_core::id::{PoolId, PoolSet};
 use taskyard_core::in_progress::InProgress;
+use taskyard_core::names::Pattern;
 use taskyard_core::pool;
 use taskyard_core::queuer::Queuer;
 use taskyard_core::router::Router;
@@ -61,6 +64,12 @@ impl Pools {
             queuer: Queuer::new(self.router()),
             pools: self.0.into_iter().enumerate().map(|(index, pool)| pool_crew(index, pool)).collect(),
         }
+    }
+
+    /// Of all pools, each once.
+    pub(super) fn patterns(&self) -> Vec<Pattern> {
+        let patterns: BTreeSet<_> = self.0.iter().flat_map(|pool| &pool.patterns).cloned().collect();
+        patterns.into_iter().collect()
     }
 
     pub(super) fn router(&self) -> Router {

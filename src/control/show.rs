@@ -187,12 +187,13 @@ fn owner_number(owner: OwnerId) -> Option<Value> {
 }
 
 pub(super) fn owner(owner: &OwnerView) -> Value {
-    let Registration { host, pid, version, lease } = &owner.registration;
+    let Registration { host, pid, version, lease, patterns } = &owner.registration;
     json!({
         "owner": owner.id,
         "host": host,
         "pid": pid,
         "version": version,
+        "patterns": patterns,
         "lease": lease.as_secs_f64(),
         "lease_left": owner.lease_left.as_secs_f64(),
         "fenced": owner.fenced,

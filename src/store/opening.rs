@@ -5,6 +5,7 @@ use std::time::Duration;
 use taskyard_actors::shell::Surroundings;
 use taskyard_actors::store::{Bell, Closing, Opened, Store, open};
 use taskyard_core::defaults::BOARD_MAX_ON_DISK;
+use taskyard_core::names::Pattern;
 use taskyard_core::router::Router;
 use taskyard_core::store::Registration;
 use taskyard_core::{board, conductor, lease};
@@ -21,17 +22,18 @@ use crate::errors::StartError;
 use crate::registry::Registry;
 
 impl StoreChoice {
-    /// `None`: there is nothing to open, as the board is in memory.
+    /// `patterns`: those of all pools here. `None`: there is nothing to open, as the board is in memory.
     pub(crate) fn open(
         self,
         surroundings: &Surroundings,
         setup: Setup,
+        patterns: Vec<Pattern>,
     ) -> Result<Option<(Opened, Closing)>, StartError> {
         if !self.is_durable() {
             return Ok(None);
         }
         check_lease(self.lease)?;
-        let (store, lease) = (self.to_string(), self.lease_settings());
+        let (store, lease) = (self.to_string(), self.lease_settings(patterns));
         let opened = open(surroundings, lease, move |bell| self.open_here(setup, bell));
         match opened {
             Ok(Ok(opened)) => Ok(Some(opened)),
@@ -61,10 +63,10 @@ impl StoreChoice {
         setup.registry(registry.clone())
     }
 
-    fn lease_settings(&self) -> lease::Settings {
+    fn lease_settings(&self, patterns: Vec<Pattern>) -> lease::Settings {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let (pid, version) = (std::process::id(), env!("CARGO_PKG_VERSION").into());
-        let registration = Registration { host, pid, version, lease: self.lease };
+        let registration = Registration { host, pid, version, lease: self.lease, patterns };
         lease::Settings { registration, strict: self.is_remote() }
     }
 

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use taskyard_core::dispatch::{Failure, Loss, Outcome, Trash};
+#[cfg(feature = "sqlite")]
+use taskyard_core::names::Pattern;
 use taskyard_core::store::{AttemptEnd, RowState};
 use taskyard_core::task::{KeyLimits, Overflow, Priority};
 
@@ -122,6 +124,19 @@ fn json(record: &impl Serialize) -> String {
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+/// Patterns as a JSON array.
+#[cfg(feature = "sqlite")]
+pub(crate) fn patterns_text(patterns: &[Pattern]) -> String {
+    json(&patterns)
+}
+
+/// The patterns of such an array; those that can't be understood are left out.
+#[cfg(feature = "sqlite")]
+pub(crate) fn patterns(text: &str) -> Vec<Pattern> {
+    let texts: Vec<String> = read(text).unwrap_or_default();
+    texts.iter().filter_map(|pattern| pattern.parse().ok()).collect()
 }
 
 #[cfg(test)]

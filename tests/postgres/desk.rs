@@ -68,7 +68,13 @@ impl Desk {
 
     pub(crate) fn register(&mut self) {
         let (host, version) = ("here".into(), "1".into());
-        match self.ask(Request::Register(Registration { host, pid: 1, version, lease: LEASE })) {
+        match self.ask(Request::Register(Registration {
+            host,
+            pid: 1,
+            version,
+            lease: LEASE,
+            patterns: Vec::new(),
+        })) {
             Answer::Registered(owner) => self.owner = owner,
             other => panic!("{other:?}"),
         }

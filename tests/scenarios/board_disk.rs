@@ -6,13 +6,15 @@ use std::time::Duration;
 use serde_json::Value;
 use taskyard::context::Context;
 use taskyard::core::TaskId;
+use taskyard::core::board::Settings;
+use taskyard::core::conductor::SubmitRefusal;
 use taskyard::core::dispatch::{Outcome, Trash};
-use taskyard::core::store::{AttemptEnd, Filter, RowState};
+use taskyard::core::store::{AttemptEnd, Filter, Refusal, RowState};
 use taskyard::core::task::Due;
 use taskyard::handler::HandlerError;
 use taskyard::registry::Registry;
 use taskyard::store::Durability;
-use taskyard::{Builder, StartError, StoreChoice, Yard};
+use taskyard::{Builder, NotTaken, StartError, StoreChoice, Yard};
 
 use crate::common::soon;
 use crate::gate::Scratch;
@@ -59,6 +61,27 @@ async fn end(yard: Yard) {
 
 async fn known(yard: &Yard, id: TaskId) -> Outcome {
     soon(yard.outcome(id)).await.expect("known")
+}
+
+/// R4, with two dispatchers: what counts are the patterns of all that are alive.
+#[tokio::test]
+async fn what_only_another_dispatcher_takes_is_refused_once_that_is_gone() {
+    let disk = Disk::new();
+    let start = |pattern: &str| {
+        let board = Settings { reject_unroutable: true, ..Settings::default() };
+        let pool = inline("all", &[pattern], registry(), 4);
+        disk.builder().board(board).pool(pool).start().expect("starts")
+    };
+    let (web, nlp) = (start("web.#"), start("nlp.#"));
+    let there = |value| built(task("t", value).namespace("nlp.x".parse().expect("valid")));
+    // It has registered once it takes tasks.
+    let own = soon(nlp.submit_task(there(0))).await.expect("taken");
+    assert_eq!(value(own).await, 0);
+    let first = soon(web.submit_task(there(1))).await.expect("the other takes it");
+    assert_eq!(value(first).await, 1);
+    end(nlp).await;
+    let refused = soon(web.submit_task(there(2))).await.expect_err("nobody takes it");
+    assert_eq!(refused.why, NotTaken::Refused(SubmitRefusal::Board(Refusal::Unroutable)));
 }
 
 /// What was parked is there after a restart, and how tasks ended is known.

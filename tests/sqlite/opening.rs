@@ -43,7 +43,7 @@ fn what_was_kept_is_there_after_a_restart() {
     assert!(desk.view(1).unwrap().outcome.is_some());
     assert_eq!(crate::desk::numbers(&desk.claim(9)), [3]);
     desk.post([task(4)]);
-    assert_eq!(desk.view(4).unwrap().order.unwrap().sequence, 4, "no sequence is used twice");
+    assert!(desk.view(4).unwrap().order.unwrap().sequence > 3, "no sequence is used twice");
     desk.verify();
 }
 

@@ -32,7 +32,8 @@ fn boot(name: &'static str, seconds: i64) -> Boot {
 fn open(folder: &Folder, clock: &Boot) -> Desk {
     let options = Options { clock: Some(Box::new(clock.clone())), ..options() };
     let mut desk = Desk::open_with(&folder.path("board.db"), options).unwrap();
-    let registration = Registration { host: "here".into(), pid: 1, version: "1".into(), lease: LEASE };
+    let registration =
+        Registration { host: "here".into(), pid: 1, version: "1".into(), lease: LEASE, patterns: Vec::new() };
     match desk.ask(Request::Register(registration)) {
         Answer::Registered(owner) => desk.owner = owner,
         other => panic!("{other:?}"),

@@ -52,7 +52,8 @@ pub struct Settings {
     pub lanes_max: usize,
     /// See [`Order`]; zero: strictly by priority.
     pub aging: Duration,
-    /// Whether a task that no pool takes is refused at submit, instead of waiting for a pool.
+    /// Whether a task that no pool takes is refused at submit, instead of waiting for a pool. Of other owners whose lease holds
+    /// count the patterns: see [`others_take`](crate::store::others_take).
     pub reject_unroutable: bool,
     /// How many ended tasks are remembered; and as many of those in the trash, beside.
     pub remembered: usize,

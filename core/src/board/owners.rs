@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::id::{Sequence, TaskId};
-use crate::store::{OwnerId, OwnerView, Registration, Renewal};
+use crate::names::Namespace;
+use crate::store::{OwnerId, OwnerView, Registration, Renewal, others_take};
 use crate::time::Instant64;
 
 /// All owners.
@@ -49,6 +50,13 @@ impl Owners {
             marked: unwanted.map(|(_, task)| *task).collect(),
             lapsed: self.registered.values().any(lapsed),
         }
+    }
+
+    /// See [`others_take`].
+    pub(super) fn others_take(&self, now: Instant64, asking: OwnerId, namespace: &Namespace) -> bool {
+        let live = self.registered.iter().filter(|(_, owner)| !owner.fenced && owner.lease_end > now);
+        let patterns = live.map(|(id, owner)| (*id, owner.registration.patterns.as_slice()));
+        others_take(patterns, asking, namespace)
     }
 
     pub(super) fn hold(&mut self, id: OwnerId, sequence: Sequence, task: TaskId) {

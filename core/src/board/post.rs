@@ -23,7 +23,7 @@ impl Board {
         if let Some(known) = self.known(owner, id) {
             return Posted::Known(Box::new(known));
         }
-        let lane = match self.admit(new) {
+        let lane = match self.admit(now, owner, new) {
             Ok(lane) => lane,
             Err(refusal) => return Posted::Refused(refusal),
         };
@@ -56,7 +56,7 @@ impl Board {
         self.lanes.pools(lane).first().copied().unwrap_or(PoolId(0))
     }
 
-    fn admit(&mut self, new: &NewRow) -> Result<LaneId, Refusal> {
+    fn admit(&mut self, now: Now, owner: OwnerId, new: &NewRow) -> Result<LaneId, Refusal> {
         if self.rows.len() >= self.settings.board_max && !new.exempt {
             return Err(Refusal::Full);
         }
@@ -65,7 +65,11 @@ impl Board {
         if one_more && self.lanes.used() >= self.settings.lanes_max {
             return Err(Refusal::TooManyLanes);
         }
-        if self.settings.reject_unroutable && !new.exempt && *self.lanes.route(lane) == Route::Unroutable {
+        let may_be_refused = self.settings.reject_unroutable && !new.exempt;
+        if may_be_refused
+            && *self.lanes.route(lane) == Route::Unroutable
+            && !self.owners.others_take(now.mono, owner, &new.task.lane.namespace)
+        {
             return Err(Refusal::Unroutable);
         }
         Ok(lane)

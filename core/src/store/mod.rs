@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub use answer::{
     Answer, BatchState, Claimed, Known, Posted, Refusal, RescheduleAnswer, ScheduleState, Settled, Ticked,
 };
-pub use owner::{OwnerId, OwnerView, Registration, Renewal};
+pub use owner::{OwnerId, OwnerView, Registration, Renewal, others_take};
 pub use request::{BatchId, Filter, NewRow, PoolRoom, Request, Room, Settle, Settlement};
 pub use view::{AttemptEnd, AttemptRecord, Counts, RowState, TaskView};
 

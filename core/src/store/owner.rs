@@ -4,6 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::id::TaskId;
+use crate::names::{Namespace, Pattern};
+use crate::router;
 
 /// One registration of a dispatcher; never reused. A dispatcher that was fenced registers anew and is another owner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -33,6 +35,21 @@ pub struct Registration {
     pub version: String,
     /// How long the lease holds without renewal.
     pub lease: Duration,
+    /// What its pools take: the patterns of all of them.
+    pub patterns: Vec<Pattern>,
+}
+
+/// Whether an owner other than the asking one may take tasks of a namespace of which the asking one's pools do not take the
+/// lane in question. `live`: the owners whose leases hold, with the patterns of their pools; which names their workers know is
+/// not known. A pattern that the asking owner has as well does not count: which names go with that is known.
+pub fn others_take<'p>(
+    live: impl Iterator<Item = (OwnerId, &'p [Pattern])> + Clone,
+    asking: OwnerId,
+    namespace: &Namespace,
+) -> bool {
+    let own = live.clone().find(|(id, _)| *id == asking).map_or(&[][..], |(_, patterns)| patterns);
+    let others = live.filter(|(id, _)| *id != asking).flat_map(|(_, patterns)| patterns);
+    others.into_iter().any(|pattern| router::matches(pattern, namespace) && !own.contains(pattern))
 }
 
 /// What an owner learns when it renews its lease.

@@ -1,9 +1,9 @@
 //! Who takes what: lanes that no pool takes, and names that are learned later.
 
 use taskyard_core::board::Settings;
-use taskyard_core::store::{Posted, Refusal, RowState};
+use taskyard_core::store::{Posted, Refusal, Request, RowState};
 
-use crate::suite::rig::{A, B, Rig, room};
+use crate::suite::rig::{A, B, LEASE, Rig, room};
 use crate::suite::task::task;
 
 fn strict() -> Rig {
@@ -29,6 +29,51 @@ fn what_no_pool_takes_is_refused_where_that_is_asked_for() {
     assert!(matches!(posted[1], Posted::Refused(Refusal::Unroutable)), "its name is known to nobody");
     assert!(matches!(posted[2], Posted::Kept(_)));
     assert!(rig.view(1).is_none());
+}
+
+#[test]
+fn what_another_live_owner_takes_is_not_refused() {
+    let mut rig = strict();
+    let (here, there) = (rig.owner(), rig.register_with(&["c.*", "d"]));
+    let is_kept = |rig: &mut Rig, n, namespace| {
+        matches!(rig.post([task(n).lane(namespace, "three")])[0], Posted::Kept(RowState::Ready))
+    };
+    assert!(is_kept(&mut rig, 1, "c.x"));
+    assert!(!is_kept(&mut rig, 2, "c"));
+    assert!(is_kept(&mut rig, 3, "d"));
+    assert!(!is_kept(rig.as_owner(there), 4, "c.x"), "it is for its own pools, which do not know the name");
+    rig.as_owner(here).pass_lease(LEASE / 2);
+    rig.renew();
+    rig.pass_lease(LEASE);
+    assert!(!is_kept(&mut rig, 5, "c.x"), "its lease has ended");
+    rig.as_owner(there).renew();
+    assert!(is_kept(rig.as_owner(here), 6, "c.x"), "it is back");
+    rig.as_owner(there).ask(Request::Release);
+    assert!(!is_kept(rig.as_owner(here), 7, "c.x"), "it is gone");
+    assert_eq!(rig.counts().unroutable, 3);
+}
+
+/// Which names go with them is known here.
+#[test]
+fn patterns_that_pools_here_have_as_well_do_not_count() {
+    let mut rig = strict();
+    rig.register();
+    rig.register_with(&["a.#"]);
+    assert!(matches!(rig.post([task(1).lane("a.x", "three")])[0], Posted::Refused(Refusal::Unroutable)));
+    rig.register_with(&["a.x"]);
+    assert!(matches!(rig.post([task(1).lane("a.x", "three")])[0], Posted::Kept(_)));
+}
+
+#[test]
+fn what_a_fenced_owner_took_is_refused() {
+    let mut rig = strict();
+    let (here, there) = (rig.owner(), rig.register_with(&["c"]));
+    rig.post([task(1)]);
+    assert_eq!(rig.as_owner(there).claim(A, 1), [1]);
+    rig.as_owner(here).pass_lease(2 * LEASE);
+    rig.renew();
+    rig.take_over(0);
+    assert!(matches!(rig.post([task(2).lane("c", "one")])[0], Posted::Refused(Refusal::Unroutable)));
 }
 
 /// R13

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use taskyard_core::dispatch::DispatchName;
+use taskyard_core::names::Pattern;
 use taskyard_core::store::{Answer, AttemptEnd, OwnerId, OwnerView, Registration, Renewal};
 use taskyard_core::time::micros;
 use tokio_postgres::Row;
@@ -21,7 +22,7 @@ macro_rules! now {
 }
 
 const REGISTER: &str = concat!(
-    "INSERT INTO owners (host, pid, version, lease, until) VALUES ($1, $2, $3, $4::bigint, ",
+    "INSERT INTO owners (host, pid, version, lease, patterns, until) VALUES ($1, $2, $3, $4::bigint, $5, ",
     now!(),
     " + $4::bigint) RETURNING owner"
 );
@@ -57,18 +58,28 @@ const ANY_FENCED: &str = "SELECT EXISTS (SELECT FROM owners WHERE fenced)";
 const HELD: &str =
     "SELECT sequence, epoch, owner, id FROM tasks WHERE state = 4 AND owner = $1 ORDER BY sequence";
 const REMOVE: &str = "DELETE FROM owners WHERE owner = $1";
+const LIVE: &str =
+    concat!("SELECT owner, patterns FROM owners WHERE NOT fenced AND until > ", now!(), " ORDER BY owner");
 const OWNERS: &str = concat!(
     "SELECT owner, host, pid, version, lease, until - ",
     now!(),
-    ", fenced, (SELECT count(*) FROM tasks WHERE state = 4 AND tasks.owner = owners.owner) FROM owners ORDER BY owner"
+    ", fenced, (SELECT count(*) FROM tasks WHERE state = 4 AND tasks.owner = owners.owner), patterns FROM owners ORDER BY owner"
 );
 
 impl Turn<'_> {
     pub(super) async fn register(&mut self, who: &Registration) -> Result<OwnerId, Fault> {
         self.session.rows(FORGET, &[]).await?;
         let (pid, lease) = (i64::from(who.pid), micros(who.lease));
-        let row = self.session.row(REGISTER, &[&who.host, &pid, &who.version, &lease]).await?;
+        let patterns: Vec<_> = who.patterns.iter().map(Pattern::as_str).collect();
+        let row = self.session.row(REGISTER, &[&who.host, &pid, &who.version, &lease, &patterns]).await?;
         Ok(row.map_or(OwnerId::SOLE, |row| OwnerId(row.get::<_, i64>(0) as u64)))
+    }
+
+    /// The owners whose leases hold, with the patterns of their pools.
+    pub(super) async fn live(&mut self) -> Result<Vec<(OwnerId, Vec<Pattern>)>, Fault> {
+        let rows = self.session.rows(LIVE, &[]).await?;
+        let one = |row: &Row| (OwnerId(row.get::<_, i64>(0) as u64), patterns(row.get(1)));
+        Ok(rows.iter().map(one).collect())
     }
 
     pub(super) async fn renew(&mut self) -> Result<Renewal, Fault> {
@@ -130,6 +141,11 @@ impl Turn<'_> {
     }
 }
 
+/// Those that can't be understood are left out.
+fn patterns(texts: Vec<&str>) -> Vec<Pattern> {
+    texts.into_iter().filter_map(|pattern| pattern.parse().ok()).collect()
+}
+
 fn view(row: &Row) -> OwnerView {
     let span = |column: usize| Duration::from_micros(row.get::<_, i64>(column).max(0) as u64);
     OwnerView {
@@ -139,6 +155,7 @@ fn view(row: &Row) -> OwnerView {
             pid: row.get::<_, i64>(2) as u32,
             version: row.get(3),
             lease: span(4),
+            patterns: patterns(row.get(8)),
         },
         lease_left: span(5),
         fenced: row.get(6),

@@ -7,8 +7,8 @@ use taskyard_core::dispatch::Order;
 use taskyard_core::filing;
 use taskyard_core::id::{PoolId, PoolSet};
 use taskyard_core::map::{Map, Set};
-use taskyard_core::names::Lane;
-use taskyard_core::store::{Claimed, Known, NewRow, Posted, Refusal, Room, RowState};
+use taskyard_core::names::{Lane, Pattern};
+use taskyard_core::store::{Claimed, Known, NewRow, OwnerId, Posted, Refusal, Room, RowState, others_take};
 use taskyard_core::task::DueAt;
 use taskyard_core::time::Timestamp;
 use taskyard_core::{TaskId, store::BatchId};
@@ -27,6 +27,9 @@ const OPEN_BATCHES: &str = "SELECT batch FROM batches WHERE batch = ANY($1)
 const LANES_IN_USE: &str =
     "SELECT lane FROM tasks WHERE state = 1 UNION SELECT lane FROM tasks WHERE state = 4";
 
+/// The owners whose leases hold, with the patterns of their pools.
+type Live = Vec<(OwnerId, Vec<Pattern>)>;
+
 /// What decides whether a row is kept and where it goes; it changes with each row that is kept.
 struct Bounds {
     room: Room,
@@ -35,6 +38,7 @@ struct Bounds {
     unjudged: PoolSet,
     keys: Counted,
     unfinished: usize,
+    live: Live,
     /// The lanes that have unfinished tasks, where their number matters.
     lanes: Option<BTreeSet<LaneNo>>,
     batches: BTreeSet<BatchId>,
@@ -90,25 +94,40 @@ impl Turn<'_> {
         // Without room nothing is claimed, whatever waits.
         let heads = if room.total == 0 { Heads::default() } else { self.heads().await? };
         let room = Room { before: self.skew.to_server(room.before), ..room };
-        let lanes = self.enter_lanes(rows).await?;
+        let live = self.live_beside(rows).await?;
+        let lanes = self.enter_lanes(rows, &live).await?;
         Ok(Bounds {
             room,
             ready: heads.pools(self.memory, RowState::Ready),
             unjudged: heads.pools(self.memory, RowState::Unjudged),
             keys,
             unfinished: self.unfinished().await?,
+            live,
             lanes,
             batches: self.open_batches(rows).await?,
         })
     }
 
+    /// The owners whose leases hold, if it matters what their pools take.
+    async fn live_beside(&mut self, rows: &[NewRow]) -> Result<Live, Fault> {
+        let matters = rows.iter().any(|row| self.is_unwelcome(row, &Live::new()));
+        if matters { self.live().await } else { Ok(Live::new()) }
+    }
+
+    /// Whether a task is refused because nobody takes it, here or at one of the others that are alive.
+    fn is_unwelcome(&self, row: &NewRow, live: &Live) -> bool {
+        let lane = &row.task.lane;
+        let patterns = live.iter().map(|(id, patterns)| (*id, patterns.as_slice()));
+        self.memory.settings.reject_unroutable
+            && !row.exempt
+            && self.memory.lanes.is_unroutable(lane)
+            && !others_take(patterns, self.owner, &lane.namespace)
+    }
+
     /// Gives new lanes their numbers, if there may be so many. Which lanes have unfinished tasks, if there may not.
-    async fn enter_lanes(&mut self, rows: &[NewRow]) -> Result<Option<BTreeSet<LaneNo>>, Fault> {
-        let reject = self.memory.settings.reject_unroutable;
+    async fn enter_lanes(&mut self, rows: &[NewRow], live: &Live) -> Result<Option<BTreeSet<LaneNo>>, Fault> {
         let new = |row: &&NewRow| {
-            let lane = &row.task.lane;
-            let kept = !reject || row.exempt || !self.memory.lanes.is_unroutable(lane);
-            kept && self.memory.lanes.number(lane).is_none()
+            !self.is_unwelcome(row, live) && self.memory.lanes.number(&row.task.lane).is_none()
         };
         let new: BTreeSet<_> = rows.iter().filter(new).map(|row| &row.task.lane).collect();
         let lanes_max = self.memory.settings.lanes_max;
@@ -173,7 +192,7 @@ impl Turn<'_> {
         if bounds.unfinished >= settings.board_max && !row.exempt {
             return Err(Refusal::Full);
         }
-        if settings.reject_unroutable && !row.exempt && self.memory.lanes.is_unroutable(&row.task.lane) {
+        if self.is_unwelcome(row, &bounds.live) {
             return Err(Refusal::Unroutable);
         }
         let lane = self.memory.lanes.number(&row.task.lane).ok_or(Refusal::TooManyLanes)?;

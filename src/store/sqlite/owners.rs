@@ -6,20 +6,23 @@ use std::time::Duration;
 use rusqlite::{OptionalExtension as _, params};
 use taskyard_core::TaskId;
 use taskyard_core::dispatch::DispatchName;
-use taskyard_core::store::{OwnerId, OwnerView, Registration, Renewal};
+use taskyard_core::names::Namespace;
+use taskyard_core::store::{OwnerId, OwnerView, Registration, Renewal, others_take};
 use taskyard_core::time::micros;
 
 use super::Sql;
 use super::row::wide;
 use super::turn::Turn;
+use crate::store::record;
 
 impl Turn<'_> {
     pub(super) fn register(&mut self, registration: &Registration) -> Sql<OwnerId> {
-        let Registration { host, pid, version, lease } = registration;
+        let Registration { host, pid, version, lease, patterns } = registration;
         let clock = &self.rules.clock;
         let lease = micros(*lease);
         let ends = clock.micros().saturating_add(lease);
-        let owner = params![host, pid, version, lease, clock.boot(), ends];
+        let patterns = record::patterns_text(patterns);
+        let owner = params![host, pid, version, lease, clock.boot(), ends, patterns];
         self.others.prepare_cached(REGISTER)?.execute(owner)?;
         Ok(OwnerId(self.others.last_insert_rowid() as u64))
     }
@@ -32,6 +35,18 @@ impl Turn<'_> {
         let fenced = "SELECT fenced FROM owner WHERE id = ?1";
         let fenced = self.others.prepare_cached(fenced)?.query_row([self.owner.0 as i64], |row| row.get(0));
         Ok(fenced.optional()? == Some(false))
+    }
+
+    /// See [`others_take`].
+    pub(super) fn others_take(&self, namespace: &Namespace) -> Sql<bool> {
+        let clock = &self.rules.clock;
+        let mut query = self.others.prepare_cached(LIVE)?;
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok((OwnerId(row.get::<_, i64>(0)? as u64), record::patterns(row.get_ref(1)?.as_str()?)))
+        };
+        let live = query.query_map(params![clock.boot(), clock.micros()], read)?.collect::<Sql<Vec<_>>>()?;
+        let patterns = live.iter().map(|(id, patterns)| (*id, patterns.as_slice()));
+        Ok(others_take(patterns, self.owner, namespace))
     }
 
     pub(super) fn renew(&mut self) -> Sql<Renewal> {
@@ -70,6 +85,7 @@ impl Turn<'_> {
                     pid: row.get(2)?,
                     version: row.get(3)?,
                     lease: span(row.get(4)?),
+                    patterns: record::patterns(row.get_ref(9)?.as_str()?),
                 },
                 lease_left: span(left),
                 fenced: row.get(7)?,
@@ -84,8 +100,8 @@ fn span(micros: i64) -> Duration {
     Duration::from_micros(micros.max(0) as u64)
 }
 
-const REGISTER: &str =
-    "INSERT INTO owner (host, pid, version, lease, boot, ends, fenced) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)";
+const REGISTER: &str = "INSERT INTO owner (host, pid, version, lease, boot, ends, fenced, patterns)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7)";
 const RENEW: &str = "UPDATE owner SET boot = ?2, ends = ?3 + lease WHERE id = ?1";
 const LAPSED: &str =
     "SELECT EXISTS (SELECT 1 FROM owner WHERE id <> ?1 AND (fenced OR boot <> ?2 OR ends <= ?3)
@@ -94,5 +110,7 @@ const UNWANTED: &str = "SELECT id FROM task INDEXED BY task_unwanted WHERE unwan
 const HELD: &str =
     "SELECT id, epoch FROM task INDEXED BY task_claimed WHERE state = 4 AND owner = ?1 ORDER BY sequence";
 const OWNERS: &str = "SELECT id, host, pid, version, lease, boot, ends, fenced,
-        (SELECT count(*) FROM task INDEXED BY task_claimed WHERE state = 4 AND task.owner = owner.id)
+        (SELECT count(*) FROM task INDEXED BY task_claimed WHERE state = 4 AND task.owner = owner.id),
+        patterns
     FROM owner ORDER BY id";
+const LIVE: &str = "SELECT id, patterns FROM owner WHERE NOT fenced AND boot = ?1 AND ends > ?2";

@@ -75,7 +75,10 @@ impl Turn<'_> {
             return Ok(Err(Refusal::Full));
         } else if one_more && tallies.used() >= settings.lanes_max {
             return Ok(Err(Refusal::TooManyLanes));
-        } else if settings.reject_unroutable && self.mirror.lanes.is_unroutable(lane) {
+        } else if settings.reject_unroutable
+            && self.mirror.lanes.is_unroutable(lane)
+            && !self.others_take(&lane.namespace)?
+        {
             return Ok(Err(Refusal::Unroutable));
         }
         match known {

@@ -138,14 +138,15 @@ CREATE TABLE attempt (
 
 -- Registered dispatchers. A lease ends at a time since boot; under another boot it has ended.
 CREATE TABLE owner (
-    id      INTEGER PRIMARY KEY AUTOINCREMENT,
-    host    TEXT NOT NULL,
-    pid     INTEGER NOT NULL,
-    version TEXT NOT NULL,
-    lease   INTEGER NOT NULL,
-    boot    TEXT NOT NULL,
-    ends    INTEGER NOT NULL,
-    fenced  INTEGER NOT NULL
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    host     TEXT NOT NULL,
+    pid      INTEGER NOT NULL,
+    version  TEXT NOT NULL,
+    lease    INTEGER NOT NULL,
+    boot     TEXT NOT NULL,
+    ends     INTEGER NOT NULL,
+    fenced   INTEGER NOT NULL,
+    patterns TEXT NOT NULL -- of its pools, a JSON array
 ) STRICT;
 
 CREATE TABLE schedule (

@@ -7,10 +7,16 @@ use super::{LEASE, Rig};
 use crate::suite::task::id;
 
 impl Rig {
-    /// Another owner; who asks remains the same.
+    /// Another owner, with pools as the store has them; who asks remains the same.
     pub(crate) fn register(&mut self) -> OwnerId {
+        self.register_with(&["a.#", "b.#", "a.shared"])
+    }
+
+    /// Another owner, whose pools have these patterns; who asks remains the same.
+    pub(crate) fn register_with(&mut self, patterns: &[&str]) -> OwnerId {
+        let patterns = patterns.iter().map(|pattern| pattern.parse().unwrap()).collect();
         let (host, version) = ("here".into(), "1".into());
-        match self.ask(Request::Register(Registration { host, pid: 7, version, lease: LEASE })) {
+        match self.ask(Request::Register(Registration { host, pid: 7, version, lease: LEASE, patterns })) {
             Answer::Registered(owner) => owner,
             other => panic!("{other:?}"),
         }

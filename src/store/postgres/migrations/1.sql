@@ -97,13 +97,14 @@ CREATE TABLE attempts (
 );
 
 CREATE TABLE owners (
-  owner   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  host    text    NOT NULL,
-  pid     bigint  NOT NULL,
-  version text    NOT NULL,
-  lease   bigint  NOT NULL,
-  until   bigint  NOT NULL,
-  fenced  boolean NOT NULL DEFAULT false
+  owner    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  host     text    NOT NULL,
+  pid      bigint  NOT NULL,
+  version  text    NOT NULL,
+  lease    bigint  NOT NULL,
+  until    bigint  NOT NULL,
+  fenced   boolean NOT NULL DEFAULT false,
+  patterns text[]  NOT NULL
 ) WITH (fillfactor = 50);
 
 CREATE TABLE schedules (
