@@ -13,6 +13,7 @@ mod hints;
 mod leases;
 mod node;
 mod opening;
+mod pages;
 mod private;
 mod proxy;
 mod restart;

@@ -65,7 +65,7 @@ impl Turn<'_> {
             return Ok((rows, None));
         }
         let lanes = self.lanes_of(filter).await?;
-        let page = self.page(after).await?;
+        let page = self.page(after, lanes.as_deref()).await?;
         let rows = self.session.rows(BY_LANE, &[&(after as i64), &page.last, &lanes]).await?;
         Ok((rows, page.more()))
     }

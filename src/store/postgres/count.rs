@@ -86,7 +86,7 @@ impl Turn<'_> {
             return Ok(Answer::Counted { counts, more: None });
         }
         let lanes = self.lanes_of(filter).await?;
-        let page = self.page(after).await?;
+        let page = self.page(after, lanes.as_deref()).await?;
         let rows = self.session.rows(COUNT_PAGE, &[&(after as i64), &page.last, &lanes]).await?;
         let lane = |row: &tokio_postgres::Row| LaneNo(row.get(0));
         names::load(self.session, self.memory, rows.iter().map(lane)).await?;

@@ -98,7 +98,7 @@ impl Turn<'_> {
         limit: usize,
     ) -> Result<(Vec<TaskRow>, Option<Sequence>), Fault> {
         let lanes = self.lanes_of(filter).await?;
-        let page = self.page(after).await?;
+        let page = self.page(after, lanes.as_deref()).await?;
         let one_more = at_most(limit).saturating_add(1);
         let rows = self.session.rows(LIST, &[&(after as i64), &page.last, &lanes, &one_more]).await?;
         Ok((self.read_tasks(&rows).await?, page.more()))
@@ -125,8 +125,11 @@ impl Turn<'_> {
         Ok(Some(lanes.map(|(number, _)| number.0).collect()))
     }
 
-    /// The rows that one answer looks at.
-    pub(super) async fn page(&mut self, after: Sequence) -> Result<Page, Fault> {
+    /// The rows that one answer looks at, for what these lanes have (`None`: all). In no lanes there is nothing to look at.
+    pub(super) async fn page(&mut self, after: Sequence, lanes: Option<&[i64]>) -> Result<Page, Fault> {
+        if lanes.is_some_and(<[i64]>::is_empty) {
+            return Ok(Page { last: after as i64, is_end: true });
+        }
         let end = self.session.row(PAGE_END, &[&(after as i64), &(LOOK - 1)]).await?;
         let last = end.map(|row| row.get(0));
         Ok(Page { last: last.unwrap_or(i64::MAX), is_end: last.is_none() })

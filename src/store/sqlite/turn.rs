@@ -25,8 +25,9 @@ pub(super) struct Rules {
 
 /// A request at work.
 pub(super) struct Turn<'t> {
-    /// For what has nothing to do with the tables of tasks and of history. See [`Turn::db`].
+    /// For the other tables: those of tasks and of history are asked through [`Turn::db`].
     pub(super) others: &'t Connection,
+    /// What is to be written to those two.
     pub(super) late: &'t RefCell<Late>,
     pub(super) mirror: &'t mut Mirror,
     pub(super) rules: &'t Rules,
@@ -115,7 +116,7 @@ impl<'t> Turn<'t> {
         Answer::Learned
     }
 
-    /// For what asks the tables of tasks or of history: they have all that came before.
+    /// For the tables of tasks and of history, in which all now stands that was to be written.
     pub(super) fn db(&self) -> Sql<&'t Connection> {
         self.late.borrow_mut().write(self.others)?;
         Ok(self.others)
