@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use taskyard::core::defaults::MESSAGE_MAX;
-use taskyard::core::store::{Counts, Filter};
-use taskyard::core::task::Priority;
+use taskyard::core::dispatch::{Outcome, TaskError};
+use taskyard::core::store::{Counts, Filter, RowState};
+use taskyard::core::task::{Priority, Retry};
 use taskyard::core::worker::WorkerEnd;
 use taskyard::core::{TaskId, conductor};
 use taskyard::registry::{RESULT_MAX, Registry};
@@ -96,6 +97,50 @@ async fn a_thousand_with_one_due_time_run_four_at_a_time_and_each_once() {
     soon(test.advance(moment)).await;
     run_off(&test, &toys, batch.ids(), 4).await;
     assert_eq!(outcomes(batch).await.len(), 1_000);
+}
+
+/// D17, across a restart.
+#[tokio::test]
+async fn a_retry_that_is_far_off_waits_in_the_basket_across_a_restart() {
+    let disk = OnDisk::new();
+    let open = || Yard::builder().store(disk.store("tasks.db"));
+    let (hour, moment) = (Duration::from_hours(1), Duration::from_micros(1));
+    let retry = Retry { max_attempts: 5, initial: 2 * hour, factor: 2.0, max: YEAR, jitter: 0.0 };
+    let urgent = Priority::new(8).expect("0 to 9");
+    let new = task("t", json!({"deep": [1, 2]})).retry(retry).priority(urgent).expires_in(24 * hour);
+
+    let (test, toys) = by_hand(open(), MIDNIGHT, 1, 1).await;
+    let id = submit(test.yard(), new).await.id();
+    soon(test.quiet()).await;
+    let begun = soon(test.yard().get(id)).await.expect("answered").and_then(|view| view.task).expect("runs");
+    toys.finish(id, failed());
+    soon(test.quiet()).await;
+    let stages = test.yard().stages();
+    assert_eq!((stages.delayed, toys.running()), (0, vec![]), "the yard does not hold it");
+    soon(test.drain()).await;
+    drop(test);
+
+    let (test, toys) = by_hand(open(), MIDNIGHT + hour, 1, 1).await;
+    let parked = soon(test.yard().get(id)).await.expect("answered").expect("kept");
+    assert_eq!((parked.state, parked.attempts), (RowState::Parked, 1));
+    assert_eq!(parked.due, Some(MIDNIGHT + 2 * hour));
+    let task = parked.task.expect("not ended");
+    assert_eq!((task.body.text(), task.priority), (begun.body.text(), urgent));
+    soon(test.advance(hour - moment)).await;
+    assert!(toys.running().is_empty(), "not early");
+    soon(test.advance(moment)).await;
+    assert_eq!(toys.running(), [id]);
+    toys.finish(id, failed());
+    soon(test.quiet()).await;
+    let again = soon(test.yard().get(id)).await.expect("answered").expect("kept");
+    assert_eq!((again.due, again.attempts), (Some(MIDNIGHT + 6 * hour), 2), "the pauses go on growing");
+    soon(test.advance(22 * hour)).await;
+    assert!(matches!(soon(test.yard().outcome(id)).await, Ok(Outcome::Expired)), "it expires as it was to");
+}
+
+fn failed() -> WorkerEnd {
+    let (kind, message) = ("Flaky".into(), "not today".into());
+    WorkerEnd::Failed(Box::new(TaskError { kind, message, trace: None, retry: true }))
 }
 
 const YEAR: Duration = Duration::from_hours(24 * 365);
