@@ -89,7 +89,7 @@ struct Fight<'a> {
 impl<'a> Fight<'a> {
     /// All is on the board, for an instant soon.
     fn begin(site: &'a Site, crowd: Vec<Server>, tasks: usize) -> Self {
-        let due = now() + Duration::from_secs(1) + Duration::from_millis(1) * tasks as u32;
+        let due = now() + Duration::from_secs(2) + Duration::from_micros(200) * tasks as u32;
         let eta = Rfc3339(due).to_string();
         let mut gated = until(site, "go on");
         gated["eta"] = eta.clone().into();
