@@ -65,8 +65,8 @@ impl Board {
         if one_more && self.lanes.used() >= self.settings.lanes_max {
             return Err(Refusal::TooManyLanes);
         }
-        let may_be_refused = self.settings.reject_unroutable && !new.exempt;
-        if may_be_refused
+        if self.settings.reject_unroutable
+            && !new.exempt
             && *self.lanes.route(lane) == Route::Unroutable
             && !self.owners.others_take(now.mono, owner, &new.task.lane.namespace)
         {

@@ -66,6 +66,9 @@ const OWNERS: &str = concat!(
     ", fenced, (SELECT count(*) FROM tasks WHERE state = 4 AND tasks.owner = owners.owner), patterns FROM owners ORDER BY owner"
 );
 
+/// The owners whose leases hold, with the patterns of their pools.
+pub(super) type Live = Vec<(OwnerId, Vec<Pattern>)>;
+
 impl Turn<'_> {
     pub(super) async fn register(&mut self, who: &Registration) -> Result<OwnerId, Fault> {
         self.session.rows(FORGET, &[]).await?;
@@ -75,8 +78,7 @@ impl Turn<'_> {
         Ok(row.map_or(OwnerId::SOLE, |row| OwnerId(row.get::<_, i64>(0) as u64)))
     }
 
-    /// The owners whose leases hold, with the patterns of their pools.
-    pub(super) async fn live(&mut self) -> Result<Vec<(OwnerId, Vec<Pattern>)>, Fault> {
+    pub(super) async fn live(&mut self) -> Result<Live, Fault> {
         let rows = self.session.rows(LIVE, &[]).await?;
         let one = |row: &Row| (OwnerId(row.get::<_, i64>(0) as u64), patterns(row.get(1)));
         Ok(rows.iter().map(one).collect())

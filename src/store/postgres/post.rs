@@ -7,8 +7,8 @@ use taskyard_core::dispatch::Order;
 use taskyard_core::filing;
 use taskyard_core::id::{PoolId, PoolSet};
 use taskyard_core::map::{Map, Set};
-use taskyard_core::names::{Lane, Pattern};
-use taskyard_core::store::{Claimed, Known, NewRow, OwnerId, Posted, Refusal, Room, RowState, others_take};
+use taskyard_core::names::Lane;
+use taskyard_core::store::{Claimed, Known, NewRow, Posted, Refusal, Room, RowState, others_take};
 use taskyard_core::task::DueAt;
 use taskyard_core::time::Timestamp;
 use taskyard_core::{TaskId, store::BatchId};
@@ -19,6 +19,7 @@ use super::insert::NewRows;
 use super::keys::{Counted, serial_twins};
 use super::known::uuids;
 use super::names;
+use super::owners::Live;
 use super::turn::Turn;
 use crate::store::lanes::LaneNo;
 
@@ -26,9 +27,6 @@ const OPEN_BATCHES: &str = "SELECT batch FROM batches WHERE batch = ANY($1)
     AND NOT (sealed AND NOT EXISTS (SELECT FROM tasks WHERE tasks.batch = batches.batch))";
 const LANES_IN_USE: &str =
     "SELECT lane FROM tasks WHERE state = 1 UNION SELECT lane FROM tasks WHERE state = 4";
-
-/// The owners whose leases hold, with the patterns of their pools.
-type Live = Vec<(OwnerId, Vec<Pattern>)>;
 
 /// What decides whether a row is kept and where it goes; it changes with each row that is kept.
 struct Bounds {
@@ -38,6 +36,7 @@ struct Bounds {
     unjudged: PoolSet,
     keys: Counted,
     unfinished: usize,
+    /// Read only if it matters.
     live: Live,
     /// The lanes that have unfinished tasks, where their number matters.
     lanes: Option<BTreeSet<LaneNo>>,

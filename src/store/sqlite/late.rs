@@ -1,7 +1,7 @@
 //! Rows that come to the tables of tasks and of history, or leave the first, several in a statement: to open a table with its
 //! indexes costs SQLite about as much as a row does. They are written before these tables are asked for anything else.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use rusqlite::{Connection, ToSql, params};
 use taskyard_core::dispatch::Outcome;
@@ -26,6 +26,9 @@ pub(super) struct Late {
     /// They stand in the table, or are among the added.
     gone: Vec<Sequence>,
     ended: Vec<EndedRow>,
+    into_task: Statement,
+    out_of_task: Statement,
+    into_history: Statement,
 }
 
 /// A row whose id is new, with its body.
@@ -48,7 +51,26 @@ pub(super) struct EndedRow {
 
 impl Late {
     pub(super) fn new(result_max: usize) -> Self {
-        Self { result_max, added: Vec::new(), gone: Vec::new(), ended: Vec::new() }
+        Self {
+            result_max,
+            added: Vec::new(),
+            gone: Vec::new(),
+            ended: Vec::new(),
+            into_task: Statement::new(
+                "INSERT INTO task (sequence, id, lane, state, priority, rank, due, posted, expires, key, space,
+                    key_limit, key_waiting, key_overflow, counted, judged, owner, epoch, attempts, batch, body,
+                    setbacks, crash_marks, unwanted)
+                VALUES",
+                "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)",
+                "",
+            ),
+            out_of_task: Statement::new("DELETE FROM task WHERE sequence IN (", "?", ")"),
+            into_history: Statement::new(
+                "INSERT INTO history (place, id, lane, outcome, detail, ended, owner, epoch, attempts) VALUES",
+                "(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "",
+            ),
+        }
     }
 
     /// A row comes to the table of tasks.
@@ -75,7 +97,7 @@ impl Late {
 
     /// Writes what has not been written.
     pub(super) fn write(&mut self, db: &Connection) -> Sql<()> {
-        INTO_TASK.execute(db, &self.added, |Added { row, space, task }, bind| {
+        self.into_task.execute(db, &self.added, |Added { row, space, task }, bind| {
             let limits = key_limits(row);
             bind(params![
                 row.sequence as i64,
@@ -102,9 +124,9 @@ impl Late {
             ])
         })?;
         self.added.clear();
-        OUT_OF_TASK.execute(db, &self.gone, |sequence, bind| bind(params![*sequence as i64]))?;
+        self.out_of_task.execute(db, &self.gone, |sequence, bind| bind(params![*sequence as i64]))?;
         self.gone.clear();
-        INTO_HISTORY.execute(db, &self.ended, |EndedRow { place, row, outcome, at }, bind| {
+        self.into_history.execute(db, &self.ended, |EndedRow { place, row, outcome, at }, bind| {
             let (code, detail) = outcome_columns(outcome, self.result_max);
             bind(params![
                 place,
@@ -124,11 +146,14 @@ impl Late {
 
     /// The transaction was rolled back.
     pub(super) fn drop_all(&mut self) {
-        *self = Self::new(self.result_max);
+        self.added.clear();
+        self.gone.clear();
+        self.ended.clear();
     }
 }
 
 /// A statement for one row, for two, for four, and so on.
+#[derive(Debug)]
 struct Statement {
     texts: Vec<String>,
 }
@@ -150,10 +175,10 @@ impl Statement {
         mut items: &[T],
         values: impl Fn(&T, &mut Bind<'_>) -> Sql<()>,
     ) -> Sql<()> {
-        while let Some(power) = items.len().checked_ilog2() {
-            let text = self.texts.get(power as usize).or(self.texts.last()).map_or("", String::as_str);
-            let (now, later) = items.split_at(1 << power.min(ROWS_MAX.ilog2()));
-            let mut statement = db.prepare_cached(text)?;
+        while !items.is_empty() {
+            let power = items.len().min(ROWS_MAX).ilog2();
+            let (now, later) = items.split_at(1 << power);
+            let mut statement = db.prepare_cached(&self.texts[power as usize])?;
             let mut column = 0;
             for item in now {
                 values(item, &mut |row| {
@@ -169,26 +194,6 @@ impl Statement {
         Ok(())
     }
 }
-
-static INTO_TASK: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
-        "INSERT INTO task (sequence, id, lane, state, priority, rank, due, posted, expires, key, space, key_limit,
-            key_waiting, key_overflow, counted, judged, owner, epoch, attempts, batch, body,
-            setbacks, crash_marks, unwanted)
-        VALUES",
-        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)",
-        "",
-    )
-});
-static OUT_OF_TASK: LazyLock<Statement> =
-    LazyLock::new(|| Statement::new("DELETE FROM task WHERE sequence IN (", "?", ")"));
-static INTO_HISTORY: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
-        "INSERT INTO history (place, id, lane, outcome, detail, ended, owner, epoch, attempts) VALUES",
-        "(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        "",
-    )
-});
 
 #[cfg(test)]
 mod tests {

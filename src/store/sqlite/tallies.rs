@@ -125,21 +125,20 @@ impl Tallies {
         }
         debug_assert!(self.knows(lane), "a lane was not loaded");
         let tally = self.lanes.entry(lane).or_default();
-        self.changed.entry(lane).or_insert(tally.usage());
-        let was_used = tally.unfinished() > 0;
+        let before = tally.usage();
+        self.changed.entry(lane).or_insert(before);
         let steps = [from.map(|state| (state, -1)), to.map(|state| (state, 1))];
         let mut turned = Vec::new();
         for (state, step) in steps.into_iter().flatten() {
-            let before = tally.of(state);
+            let rows = tally.of(state);
             tally.states[place(state)] += step;
             self.totals[place(state)] += step;
-            if matches!(state, RowState::Unjudged | RowState::Ready) && (before == 0 || tally.of(state) == 0)
-            {
-                turned.push((state, before == 0));
+            if matches!(state, RowState::Unjudged | RowState::Ready) && (rows == 0 || tally.of(state) == 0) {
+                turned.push((state, rows == 0));
             }
         }
-        let is_used = tally.unfinished() > 0;
-        self.used = self.used + usize::from(is_used) - usize::from(was_used);
+        let after = tally.usage();
+        self.used = self.used + usize::from(after == Usage::Tasks) - usize::from(before == Usage::Tasks);
         for (state, some) in turned {
             self.wait(pools, state, some);
         }
