@@ -13,7 +13,7 @@ use taskyard::core::time::Timestamp;
 use crate::board::Board;
 use crate::harness::Server;
 use crate::journal::{Journal, Start};
-use crate::owners::{ends, goes_on_anew, runs, status, submit, until};
+use crate::owners::{ends, goes_on_anew, is_over, status, submit, until};
 use crate::plan::Fate;
 use crate::site::{LEASE, Site};
 use crate::verdict::Case;
@@ -139,9 +139,13 @@ impl<'a> Fight<'a> {
     /// What the stopped one had is done elsewhere, and what its worker has done meanwhile comes too late.
     fn go_on(&mut self) {
         let (mut late, held) = self.late.take().expect("one is stopped");
-        runs(&mut self.journal, self.gated, held.epoch + 1);
+        // On a busy machine who takes it over may lose its own lease before it runs there.
+        let again = |start: &Start| start.uuid == held.uuid && start.epoch > held.epoch;
+        self.journal.until(|starts| starts.iter().any(again).then_some(()));
         std::fs::write(self.site.scratch.path("go on"), "").expect("written");
         ends(&self.crowd[0], self.gated);
+        // What it had may have been another's before it was stopped; so that need not mean that its lease is over.
+        is_over(&self.crowd[0], late.pid());
         late.signal(Signal::CONT);
         goes_on_anew(self.site, &mut late, &self.registered);
         self.crowd.push(late);

@@ -42,6 +42,14 @@ pub(crate) fn ends(server: &Server, id: TaskId) {
     server.ask_until(&show(id), |reply| reply["ok"]["state"] == "ended");
 }
 
+/// Waits until no lease of this process is left.
+pub(crate) fn is_over(server: &Server, process: Pid) {
+    server.ask_until(r#"{"control":"owners"}"#, |reply| {
+        let mut owners = reply["ok"].as_array().expect("a list").iter();
+        owners.all(|owner| owner["pid"] != process.as_raw_nonzero().get())
+    });
+}
+
 /// Its second pass is the one that counts, and the first is known to be lost.
 fn check_second_pass(journal: &mut Journal, view: &TaskView) {
     let passes = journal.passes();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, waitid};
 use serde_json::{Value, json};
 use taskyard::StoreChoice;
 use taskyard::store::StoreUrl;
@@ -62,10 +62,12 @@ impl Site {
 
     /// Stops a supervisor, though not while it has the board's file locked: that would stop all others as well.
     pub(crate) fn hold_up(&self, late: &Server) {
-        late.signal(Signal::STOP);
+        stop(late);
         while self.is_locked() {
             late.signal(Signal::CONT);
-            late.signal(Signal::STOP);
+            // It goes on only once it is given a processor, and a second stop may come before that.
+            while self.is_locked() {}
+            stop(late);
         }
     }
 
@@ -161,6 +163,14 @@ impl Site {
         let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).expect("it is there");
         Running { child, ended, paths }
     }
+}
+
+/// Stops a supervisor, and waits until all its threads have: before that one of them may still lock the file.
+fn stop(server: &Server) {
+    server.signal(Signal::STOP);
+    let either = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    let status = waitid(WaitId::Pid(server.pid()), either).expect("it is a child").expect("waited for");
+    assert!(status.stopped(), "{status:?}");
 }
 
 /// A supervisor that runs a file of tasks. Killed when dropped.
