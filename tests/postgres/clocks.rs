@@ -17,6 +17,8 @@ const HOUR: Duration = Duration::from_hours(1);
 const MINUTE: Duration = Duration::from_mins(1);
 /// More than a test takes, and far less than an hour.
 const SLACK: Duration = Duration::from_mins(10);
+/// A difference that was measured while the server was busy may be wrong by half of this, and be found to be another later.
+const UNSURE: Duration = Duration::from_millis(500);
 
 /// One whose clock is right, and one whose clock is an hour ahead.
 fn two(schema: &Schema) -> (Desk, Desk) {
@@ -59,7 +61,8 @@ fn a_task_that_is_due_by_a_clock_that_is_ahead_is_not_due() {
     assert_eq!(numbers(&rows), [1]);
     assert!(matches!(rows[0].due, DueAt::Wall(due) if near(due, at + HOUR)));
     give_back(&mut ahead, Some(rows[0].due));
-    assert_eq!(ahead.view(id(1)).unwrap().due, Some(at), "what goes and comes back is the same");
+    let due = ahead.view(id(1)).unwrap().due.unwrap();
+    assert!(due.since(at).abs() < micros(UNSURE), "what goes and comes back is the same: {due:?}, {at:?}");
     right.promote();
     assert_eq!(right.view(id(1)).unwrap().state, RowState::Parked);
 }

@@ -18,7 +18,7 @@ pub enum Clock {
 }
 
 /// Less than this is taken for no difference: clocks that are kept right differ by as much from one measurement to the next,
-/// and a time that goes to the yard and comes back shall be the same.
+/// and a time that goes to the yard and comes back should be the same.
 const TOLERANCE: Duration = Duration::from_millis(5);
 /// A measurement that took longer says too little.
 const TOO_SLOW: Duration = Duration::from_millis(500);
