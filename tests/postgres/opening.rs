@@ -1,6 +1,7 @@
 //! Opening a board: tables that are not there yet, that are newer, and servers that cannot be used.
 
 use std::thread;
+use std::time::Duration;
 
 use taskyard::store::postgres::{Address, OpenError, Options};
 use taskyard::store::{Postgres, Setup};
@@ -8,7 +9,7 @@ use taskyard_core::router::Router;
 
 use crate::desk::{Desk, options};
 use crate::private::PrivateServer;
-use crate::server::{Schema, url};
+use crate::server::{Direct, Schema, url};
 use crate::task::task;
 
 fn open(options: Options) -> Result<Postgres, OpenError> {
@@ -26,6 +27,27 @@ fn many_may_make_the_tables_at_once() {
     });
     Desk::at(&schema).post([task(1)]);
     assert_eq!(Desk::at(&schema).counts().ready, 1);
+}
+
+#[test]
+fn who_makes_the_tables_is_waited_for_longer_than_one_transaction_may_take() {
+    let Some(schema) = Schema::new() else { return };
+    open(options(&schema)).unwrap();
+    let patience = Duration::from_secs(1);
+    let waited = format!(
+        "SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
+         WHERE relation = '{}.version'::regclass AND NOT granted
+           AND query_start < clock_timestamp() - interval '2 s'",
+        schema.name
+    );
+    let watching = Direct::to(&schema.url);
+    schema.direct.batch(&format!("BEGIN; LOCK TABLE {}.version", schema.name));
+    thread::scope(|scope| {
+        let opening = scope.spawn(|| open(Options { patience, ..options(&schema) }).map(drop));
+        while !opening.is_finished() && watching.rows(&waited, &[]).is_empty() {}
+        schema.direct.batch("COMMIT");
+        opening.join().unwrap().unwrap();
+    });
 }
 
 #[test]

@@ -77,10 +77,14 @@ const OLDEST_SERVER: i32 = 130_000;
 const SERVER: &str =
     "SELECT current_setting('server_version_num')::integer, current_setting('server_version')";
 
-/// Makes the tables or brings them up to date.
+/// Making the tables, or waiting for who makes them, may take longer than what is done for a task.
+const UNHURRIED: &str =
+    "BEGIN; SET LOCAL statement_timeout TO '1min'; SET LOCAL idle_in_transaction_session_timeout TO '1min'";
+
+/// Makes the tables or brings them up to date. No step of it may take more than a minute.
 pub(super) async fn set_up(session: &Session, schema: &SchemaName) -> Result<(), BadTables> {
     check_server(session).await?;
-    session.batch("BEGIN").await?;
+    session.batch(UNHURRIED).await?;
     let lock = [&LOCK as &(dyn tokio_postgres::types::ToSql + Sync), &(schema.seed() as i32)];
     session.rows_anew("SELECT pg_advisory_xact_lock($1, $2)", &lock).await?;
     let found = version(session, schema).await?;
