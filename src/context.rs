@@ -45,11 +45,11 @@ pub enum CallError {
     #[error("{0}")]
     Refused(String),
     /// What was to be submitted is no task.
-    #[error("it is no task: {0}")]
+    #[error(transparent)]
     NoTask(#[from] Rejected),
     /// What was to be sent is not JSON.
     #[error("it can't be sent: {0}")]
-    NotJson(#[from] serde_json::Error),
+    NotJson(serde_json::Error),
     /// What was to be sent is longer than a message may be.
     #[error("it is {bytes} bytes long, at most {max} are allowed")]
     TooLong {

@@ -29,7 +29,6 @@ pub struct SubmitError {
     /// The task, to submit again or elsewhere.
     pub task: Arc<Task>,
     /// Why.
-    #[source]
     pub why: NotTaken,
 }
 
@@ -114,7 +113,7 @@ pub enum TaskFailed {
     Trashed(#[from] Trash),
     /// It succeeded, and its value is not what was expected.
     #[error("its value is not what was expected: {0}")]
-    Value(#[source] serde_json::Error),
+    Value(serde_json::Error),
     /// It succeeded, and its value is not kept any more, or was too large to keep.
     #[error("it succeeded, and its value is not kept")]
     ValueGone,
@@ -179,23 +178,22 @@ pub enum StartError {
     #[error("pool {0:?} has no pattern, so it would never get a task; `#` takes every namespace")]
     NoPattern(String),
     /// A pool's `min` and `max` contradict each other.
-    #[error("pool {pool:?}: {source}")]
+    #[error("pool {pool:?}: {why}")]
     BadBounds {
         /// Which.
         pool: String,
         /// How.
-        source: ScaleError,
+        why: ScaleError,
     },
     /// The system gives no thread or no event loop.
     #[error("the yard's thread could not be started: {0}")]
-    Thread(#[source] io::Error),
+    Thread(io::Error),
     /// The store can't be had: it is not there, somebody else's, or of a newer version.
     #[error("the store {store} could not be opened: {why}")]
     Store {
         /// Which, without passwords.
         store: String,
         /// Why.
-        #[source]
         why: OpenError,
     },
 }

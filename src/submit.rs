@@ -210,7 +210,7 @@ impl<P: Payload> IntoFuture for Draft<P, Context> {
         let task = self.written();
         let cx = self.to;
         async move {
-            let task: Value = serde_json::from_str(task?.body.text())?;
+            let task: Value = serde_json::from_str(task?.body.text()).map_err(CallError::NotJson)?;
             let answer = cx.call("submit", task).await?;
             answer.as_str().and_then(|id| id.parse().ok()).ok_or(CallError::Answer(answer))
         }

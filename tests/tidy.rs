@@ -135,3 +135,17 @@ fn every_crate_has_the_workspace_lints() {
         assert!(text.contains("[lints]\nworkspace = true"), "{manifest} does not take over the lints");
     }
 }
+
+/// Who prints an error with its causes would read each of them twice.
+#[test]
+fn an_error_that_tells_its_cause_does_not_pass_it_on_as_well() {
+    for folder in ["core/src", "actors/src", "src", "examples"] {
+        assert_eq!(offenders(folder, &["#[source]"]), [""; 0]);
+        for (path, text) in sources(folder) {
+            let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.starts_with("///")).collect();
+            for pair in lines.windows(2).filter(|pair| pair[1].contains("#[from]")) {
+                assert_eq!(pair[0], "#[error(transparent)]", "{}: {}", path.display(), pair[1]);
+            }
+        }
+    }
+}

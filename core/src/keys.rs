@@ -17,7 +17,6 @@ pub struct NotJson {
     /// The field: `args` or `kwargs`.
     pub part: &'static str,
     /// What is wrong with its text.
-    #[source]
     pub cause: serde_json::Error,
 }
 

@@ -37,7 +37,7 @@ impl Pools {
                 return Err(StartError::NoPattern(name()));
             }
             let bounds = check_bounds(pool.settings.min, pool.settings.max);
-            bounds.map_err(|source| StartError::BadBounds { pool: name(), source })?;
+            bounds.map_err(|why| StartError::BadBounds { pool: name(), why })?;
         }
         Ok(())
     }

@@ -44,7 +44,7 @@ pub enum ProducerError {
     #[error(transparent)]
     Ask(#[from] AskError),
     /// A task of the configuration can't be read; that was checked at the start.
-    #[error("a task of the configuration was refused: {0}")]
+    #[error(transparent)]
     Task(#[from] taskyard_core::wire::Rejected),
 }
 

@@ -9,6 +9,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::fault::with_causes;
 use super::tls::{self, BadRoots, Check};
 
 /// How long one attempt to connect may take, unless the URL says so (`connect_timeout`).
@@ -44,19 +45,11 @@ pub enum BadAddress {
     #[error("`sslmode` is {0:?}: it can be disable, prefer, require, verify-ca or verify-full")]
     Mode(String),
     /// There is nothing to check certificates with.
-    #[error("{0}")]
+    #[error(transparent)]
     Roots(#[from] BadRoots),
     /// Something else in it.
-    #[error("the URL of the Postgres server is not understood: {}", with_cause(.0))]
+    #[error("the URL of the Postgres server is not understood: {}", with_causes(.0))]
     Url(tokio_postgres::Error),
-}
-
-/// The library says what is wrong only in the cause.
-fn with_cause(error: &tokio_postgres::Error) -> String {
-    match std::error::Error::source(error) {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
-    }
 }
 
 impl FromStr for Address {

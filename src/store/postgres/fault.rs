@@ -32,7 +32,14 @@ impl Fault {
 
     /// Whether there may be a server to talk to, later.
     pub(super) fn may_pass(&self) -> bool {
-        let busy = [&SqlState::CANNOT_CONNECT_NOW, &SqlState::TOO_MANY_CONNECTIONS];
+        let busy = [
+            &SqlState::CANNOT_CONNECT_NOW,
+            &SqlState::TOO_MANY_CONNECTIONS,
+            &SqlState::ADMIN_SHUTDOWN,
+            &SqlState::CRASH_SHUTDOWN,
+            &SqlState::QUERY_CANCELED,
+            &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+        ];
         match self {
             Self::Refused(error) => busy.contains(&error.code()),
             Self::OutOfReach(_) | Self::Silent(_) => true,
@@ -107,7 +114,13 @@ impl From<PoolError> for Fault {
     }
 }
 
-fn with_causes(error: &dyn std::error::Error) -> String {
+/// What went wrong with a statement, in words.
+pub(super) fn explained(error: &tokio_postgres::Error) -> String {
+    error.as_db_error().map_or_else(|| with_causes(error), said)
+}
+
+/// The library says what is wrong only in the cause.
+pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

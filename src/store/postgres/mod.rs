@@ -131,7 +131,7 @@ pub enum OpenError {
     },
     /// The process has no room for it.
     #[error("no thread for the board on the Postgres server: {0}")]
-    Thread(#[from] io::Error),
+    Thread(io::Error),
 }
 
 impl From<Fault> for OpenError {
@@ -163,12 +163,13 @@ impl Postgres {
     /// dispatcher or an application says that it changed the board: then it is time to [look](Store::look).
     pub fn open(options: Options, setup: Setup, hint: impl Fn() + Send + 'static) -> Result<Self, OpenError> {
         let Options { address, schema, durability, clock, patience } = options;
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
         let mut memory = Memory::new(setup);
         let mut link = Link::new(address.clone(), &schema, durability, patience)?;
         runtime.block_on(prepare(&mut link, &schema, &mut memory))?;
         let (channel, name) = (schema.channel(), Uuid::now_v7().to_string());
-        let (listener, sweeper) = Listener::start(address, &schema, name.clone(), hint)?;
+        let listener = Listener::start(address, &schema, name.clone(), hint);
+        let (listener, sweeper) = listener.map_err(OpenError::Thread)?;
         let identity = Identity { channel, name, seed: schema.seed() };
         let engine = Engine::new(link, memory, identity, clock, sweeper);
         Ok(Self { engine, runtime, _listener: listener })

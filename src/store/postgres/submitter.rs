@@ -10,6 +10,7 @@ use taskyard_core::time::micros;
 use taskyard_core::wire::Rejected;
 use tokio_postgres::GenericClient;
 
+use super::fault::explained;
 use super::keys::serial_twins;
 use super::row::{key_uuid, uuid};
 use super::schema::SchemaName;
@@ -48,11 +49,17 @@ pub struct Submitter {
 #[derive(Debug, thiserror::Error)]
 pub enum NotSubmitted {
     /// It makes no sense.
-    #[error("the task is refused: {0}")]
+    #[error(transparent)]
     Rejected(#[from] Rejected),
     /// The server said so, and the transaction can do nothing more.
-    #[error("the server refused the task: {0}")]
-    Server(#[from] tokio_postgres::Error),
+    #[error("the server refused the task: {}", explained(.0))]
+    Server(tokio_postgres::Error),
+}
+
+impl From<tokio_postgres::Error> for NotSubmitted {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Server(error)
+    }
 }
 
 impl Submitter {

@@ -18,7 +18,6 @@ pub enum SqliteError {
         /// The file.
         path: PathBuf,
         /// What SQLite or the system said.
-        #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Something else is in the file.
@@ -64,7 +63,7 @@ pub enum SqliteError {
     },
     /// The kernel does not say which boot this is, so leases could not be told from old ones.
     #[error("the kernel's boot id cannot be read, which leases need: {0}")]
-    Boot(#[source] std::io::Error),
+    Boot(std::io::Error),
 }
 
 impl SqliteError {
