@@ -64,8 +64,8 @@ pub(super) struct Asks {
     owner: Option<OwnerId>,
     /// How long whoever waits at the edge waits for a store that fails.
     patience: Duration,
-    /// What the store suffers from, as far as anybody said.
-    down: Option<StoreError>,
+    /// What the store suffers from, as far as anybody said, and since when.
+    down: Option<(StoreError, Instant64)>,
     last: u64,
     pending: BTreeMap<u64, Pending>,
     again: BTreeSet<(Instant64, u64)>,
@@ -189,7 +189,7 @@ impl Asks {
         let Pending { purpose, request, error, unsure, .. } = self.take(no)?;
         let unsure = unsure || error.is_none() && self.owner.is_some();
         let unregistered = || StoreError::Unavailable("this dispatcher is not registered there".into());
-        let error = match error.or_else(|| self.down.clone()).unwrap_or_else(unregistered) {
+        let error = match error.or_else(|| self.suffers_from()).unwrap_or_else(unregistered) {
             StoreError::Unavailable(why) | StoreError::Unwritable(why) if unsure => StoreError::Unknown(why),
             error => error,
         };
@@ -197,8 +197,18 @@ impl Asks {
     }
 
     /// The store cannot be reached, or fails.
-    pub(super) fn store_is_down(&mut self, error: StoreError) {
-        self.down = Some(error);
+    pub(super) fn store_is_down(&mut self, now: Now, error: StoreError) {
+        let since = self.down.take().map_or(now.mono, |(_, since)| since);
+        self.down = Some((error, since));
+    }
+
+    fn suffers_from(&self) -> Option<StoreError> {
+        self.down.as_ref().map(|(error, _)| error.clone())
+    }
+
+    /// Until when whoever has waited since `begun` waits for a store that fails; `None`: it does not.
+    pub(super) fn hopeless_at(&self, begun: Instant64) -> Option<Instant64> {
+        self.down.as_ref().map(|(_, since)| begun.max(*since) + self.patience)
     }
 
     /// The store answers again: what failed need not wait for the end of its pause.

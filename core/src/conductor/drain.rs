@@ -17,6 +17,10 @@ pub(super) struct Drain {
     phase: Phase,
     /// When what runs is not waited for any more, if somebody said so.
     force_at: Option<Instant64>,
+    /// Since when only the store is waited for.
+    done: Option<Instant64>,
+    /// When a store that fails is not waited for any more.
+    hopeless_at: Option<Instant64>,
 }
 
 #[derive(Debug, Default)]
@@ -45,7 +49,16 @@ impl Drain {
     }
 
     pub(super) fn next_wakeup(&self) -> Wakeup {
-        Wakeup::mono(self.force_at)
+        Wakeup::mono(self.force_at).or(Wakeup::mono(self.hopeless_at))
+    }
+
+    /// Whether it waits for the store alone.
+    fn waits_for_the_store(&self, pools: usize) -> bool {
+        match &self.phase {
+            Phase::Draining(gone) => gone.len() == pools,
+            Phase::Asked => true,
+            Phase::Open | Phase::Leaving(_) | Phase::Drained(..) => false,
+        }
     }
 
     fn tell(&mut self, effects: &mut Vec<Effect>) {
@@ -84,7 +97,7 @@ impl Conductor {
     }
 
     pub(super) fn force_in_time(&mut self, now: Now, effects: &mut Vec<Effect>) {
-        if self.drain.next_wakeup().is_due(now) {
+        if self.drain.force_at.is_some_and(|at| at <= now.mono) {
             self.drain.force_at = None;
             self.force(effects);
         }
@@ -94,22 +107,27 @@ impl Conductor {
         effects.extend(self.ledger.pool_ids().map(Effect::Force));
     }
 
+    /// Once the pools are gone, only what is to be recorded is waited for: for a store that fails as long as a submit would.
+    /// What it never heard of is found under this owner by others, when the lease has ended.
     pub(super) fn go_on_draining(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        self.drain.hopeless_at = None;
+        if !self.drain.waits_for_the_store(self.ledger.pool_ids().count()) {
+            return;
+        }
+        let done = *self.drain.done.get_or_insert(now.mono);
+        let hopeless_at = self.asks.hopeless_at(done).filter(|_| self.settings.shared);
+        let hopeless = hopeless_at.is_some_and(|at| at <= now.mono);
         let nobody_answers = self.settings.shared && !self.asks.is_owned();
-        match &self.drain.phase {
-            Phase::Draining(gone) => {
-                let all_gone = gone.len() == self.ledger.pool_ids().count();
-                if !all_gone || self.ledger.len() > 0 || !self.all_is_answered() {
-                    return;
-                }
-                if nobody_answers {
-                    self.leave(None, effects);
-                } else {
-                    self.ask_what_remains(now, effects);
-                }
+        let all_is_settled = self.ledger.len() == 0 && self.all_is_answered();
+        match self.drain.phase {
+            _ if hopeless => self.leave(None, effects),
+            Phase::Draining(_) if !all_is_settled => self.drain.hopeless_at = hopeless_at,
+            Phase::Asked if !nobody_answers => self.drain.hopeless_at = hopeless_at,
+            _ if nobody_answers => self.leave(None, effects),
+            _ => {
+                self.ask_what_remains(now, effects);
+                self.drain.hopeless_at = hopeless_at;
             }
-            Phase::Asked if nobody_answers => self.leave(None, effects),
-            _ => {}
         }
     }
 

@@ -172,7 +172,7 @@ impl Machine for Conductor {
             Event::Unwatch { id, reply } => self.unwatch(id, reply),
             Event::Query { request, reply } => self.query(now, *request, reply, effects),
             Event::Hint(status) => self.hinted(status),
-            Event::StoreDown(error) => self.asks.store_is_down(error),
+            Event::StoreDown(error) => self.asks.store_is_down(now, error),
             Event::StoreUp => self.store_is_up(now),
             Event::Owned(owner) => self.owned(now, owner, effects),
             Event::Disowned => self.disowned(now, effects),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use taskyard_core::conductor::{Answer, Effect, Event};
 use taskyard_core::dispatch::{End, Return};
-use taskyard_core::store::Counts;
+use taskyard_core::store::{Counts, StoreError};
 
 use crate::yard::{POOL, Yard, delayed, success, task};
 
@@ -128,6 +128,47 @@ fn a_yard_that_never_registered_drains_too() {
     assert_eq!(releases(&yard), 1);
     yard.tell(Event::Released);
     assert_eq!(left(yard.answer(ASK)), [0; 0]);
+}
+
+/// Its file was deleted, or its disk stays full: nobody else need look at it for the lease to end.
+#[test]
+fn a_drain_waits_for_a_store_that_fails_as_long_as_a_submit_does() {
+    let full = || Event::StoreDown(StoreError::Unwritable("disk full".into()));
+    let mut yard = crate::shared::yard(2);
+    yard.submit([task(1), delayed(2, 60_000)]);
+    yard.board_is_up = false;
+    yard.tell(full());
+    yard.pass(60_000);
+    yard.tell(Event::Drain { reply: ASK });
+    yard.end(1, success());
+    yard.pass(60_000);
+    assert_eq!(releases(&yard), 0, "its pool is still there");
+    yard.tell(Event::Drained(POOL));
+    yard.pass(9_000);
+    yard.tell(full());
+    assert_eq!(releases(&yard), 0);
+    yard.pass(1_000);
+    assert_eq!(releases(&yard), 1);
+    yard.tell(Event::Released);
+    assert_eq!(counted(yard.answer(ASK)), None);
+}
+
+#[test]
+fn a_drain_waits_for_a_store_that_is_slow_and_for_one_that_answers_again() {
+    let mut yard = crate::shared::yard(2);
+    yard.submit([task(1)]);
+    yard.board_is_up = false;
+    yard.tell(Event::Drain { reply: ASK });
+    yard.end(1, success());
+    yard.tell(Event::Drained(POOL));
+    yard.pass(60_000);
+    yard.tell(Event::StoreDown(StoreError::Unavailable("locked".into())));
+    yard.pass(5_000);
+    yard.tell(Event::StoreUp);
+    yard.pass(60_000);
+    assert_eq!(releases(&yard), 0);
+    while yard.answer_one() {}
+    assert_eq!(releases(&yard), 1);
 }
 
 /// B5, while it drains

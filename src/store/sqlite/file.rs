@@ -34,7 +34,7 @@ impl Identity {
                 "another file was put in the place of {path}; put the old one back, or start again with the new one"
             ))),
             Err(error) => Err(StoreError::Unwritable(format!(
-                "the file {path} is gone ({error}); put it back, or start again without it"
+                "the file {path} is gone ({error}); put it back if it was moved, or start again without it"
             ))),
         }
     }
