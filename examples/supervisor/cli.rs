@@ -1,10 +1,12 @@
 //! What can be said on the command line, and the settings that follow from it.
 
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Parser;
-use taskyard::config::{Config, ConfigError, Handlers, Settings};
+use taskyard::config::{Config, ConfigError, Handlers, Settings, raw};
 use taskyard::producers::file::Source;
 use taskyard::store::{BadStoreUrl, StoreUrl};
 
@@ -47,8 +49,26 @@ impl Cli {
         Some(if path.as_os_str() == "-" { Source::Stdin } else { Source::File(path) })
     }
 
+    /// Refuses a file of tasks that cannot be read, before anything is made.
+    pub(crate) fn check_source(&self) -> anyhow::Result<()> {
+        let Some(Source::File(path)) = self.source() else { return Ok(()) };
+        let check = || match std::fs::metadata(&path)? {
+            found if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
+            // A pipe is opened once, by who reads it.
+            found if found.is_file() => File::open(&path).map(drop),
+            _ => Ok(()),
+        };
+        check().map_err(|error: std::io::Error| anyhow::anyhow!("{}: {error}", path.display()))
+    }
+
     fn parse(&self, text: &str) -> Result<Settings, ConfigError> {
         let mut config = Config::parse(text)?;
+        // What the file says is for its own store: what does not fit another kind does not count.
+        match self.store.as_ref().map(|url| url.parse()) {
+            Some(Ok(StoreUrl::Memory)) => config.store = raw::Store::default(),
+            Some(Ok(StoreUrl::Sqlite(_))) => config.store.schema = None,
+            _ => {}
+        }
         let url = self.store.clone().or(config.store.url);
         config.store.url = Some(url.unwrap_or_else(|| STORE.into()));
         config.check(Handlers::Own)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 
-use crate::Exit;
+use crate::{Exit, print};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -77,8 +77,8 @@ fn show(reply: &Value) -> Exit {
         }
         return Exit::Failed;
     }
-    println!("{:#}", reply["ok"]);
+    let printed = print(format_args!("{:#}", reply["ok"]));
     // Of `run`: the command was carried out, but its task did not succeed.
     let outcome = reply["ok"]["outcome"].as_str();
-    if outcome.is_some_and(|outcome| outcome != "succeeded") { Exit::Failed } else { Exit::Success }
+    if outcome.is_some_and(|outcome| outcome != "succeeded") { Exit::Failed } else { printed }
 }

@@ -66,7 +66,7 @@ pub(crate) fn broken(why: Closed) -> Exit {
 
 fn say_what_remains(Remains { lost, counts }: &Remains) {
     if !lost.is_empty() {
-        tracing::warn!("drained; {} were not run, and this board keeps nothing", tasks(lost.len()));
+        tracing::warn!("drained, and this board keeps nothing: not run are {}", tasks(lost.len()));
         for id in lost {
             tracing::warn!("not run: {id}");
         }

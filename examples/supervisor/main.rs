@@ -25,6 +25,7 @@ mod summary;
 mod tasks;
 mod tracker;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -77,6 +78,18 @@ fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
+/// Prints a result. Who reads no further, as `head` does, is no fault of ours.
+fn print(result: impl std::fmt::Display) -> Exit {
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{result}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            eprintln!("supervisor: standard output: {error}");
+            Exit::System
+        }
+        _ => Exit::Success,
+    }
+}
+
 /// Some mistakes are seen when the file is read, others when the pools are made.
 fn is_about_configuration(error: &anyhow::Error) -> bool {
     let setting = |error| matches!(error, &ServiceError::Yard(StartError::Setting(_)));
@@ -85,6 +98,10 @@ fn is_about_configuration(error: &anyhow::Error) -> bool {
 
 fn run(cli: &Cli, registry: Registry) -> anyhow::Result<Exit> {
     let settings = cli.settings()?;
+    if let Err(unreadable) = cli.check_source() {
+        eprintln!("supervisor: {unreadable}");
+        return Ok(Exit::Failed);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         if let Some(words) = &cli.ctl {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use taskyard::control::execute::LogLevelHook;
 use taskyard::core::conductor::Happened;
 use taskyard::core::dispatch::Outcome;
+use taskyard::core::rfc3339::Rfc3339;
 use taskyard::store::StoreStatus;
 use taskyard::{WeakYard, Yard};
 use tokio::sync::broadcast::error::RecvError;
@@ -103,8 +104,9 @@ fn follow_tasks(yard: &Yard) {
 
 fn log(happened: &Happened) {
     match happened {
-        Happened::AttemptEnded { task, again: Some(_), .. } => {
-            tracing::info!(id = %task.id, task = %task.name(), "will be run again");
+        Happened::AttemptEnded { task, again: Some(due), attempt, .. } => {
+            let due = Rfc3339(*due);
+            tracing::info!(id = %task.id, task = %task.name(), attempt, %due, "will be run again");
         }
         Happened::AttemptEnded { .. } => {}
         Happened::TaskEnded { task, outcome: Outcome::Trashed(why) } => {

@@ -12,12 +12,12 @@ use taskyard::service::Service;
 use taskyard::{AskError, CancelError, Closed, Yard};
 use tokio::sync::mpsc;
 
-use crate::Exit;
 use crate::drain::{Signals, broken, drain};
 use crate::live::Live;
 use crate::patience::patiently;
 use crate::summary::Summary;
 use crate::tracker::Tracker;
+use crate::{Exit, print};
 
 /// How many reports of the reader may wait.
 const NEWS: usize = 16;
@@ -74,8 +74,7 @@ pub(crate) async fn run(
     tracker.follow_to_the_end().await;
     live.clear();
     let summary = tracker.into_summary(why_not_run(&batch));
-    println!("{summary}");
-    Ok(worst([exit, drained, verdict(&summary)]))
+    Ok(worst([exit, drained, verdict(&summary), print(&summary)]))
 }
 
 async fn work(service: &Service, batch: &Batch, tracker: &mut Tracker) -> Result<Over, AskError> {
@@ -170,6 +169,6 @@ fn verdict(summary: &Summary) -> Exit {
     if summary.is_good() { Exit::Success } else { Exit::Failed }
 }
 
-fn worst(exits: [Exit; 3]) -> Exit {
+fn worst(exits: [Exit; 4]) -> Exit {
     exits.into_iter().max_by_key(|exit| *exit as u8).unwrap_or(Exit::Success)
 }

@@ -62,6 +62,10 @@ impl Config {
 
     /// What it means, if it can be.
     pub fn check(self, handlers: Handlers) -> Result<Settings, ConfigError> {
+        let socket = self.socket.map(|socket| socket.path);
+        if socket.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+            return Err(ConfigError::new("socket.path", "is empty"));
+        }
         let yard = &self.yard;
         let drain_grace = yard.drain_grace.map_or(defaults::DRAIN_GRACE, |span| span.0);
         let pools = pools::check(self.pools, handlers, drain_grace)?;
@@ -71,7 +75,7 @@ impl Config {
             board: board(yard, store.usual_board())?,
             store,
             pools,
-            socket: self.socket.map(|socket| socket.path),
+            socket,
             schedules: schedules::check(self.schedules)?,
             on_start: schedules::on_start(self.on_start)?,
         })

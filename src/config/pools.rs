@@ -12,7 +12,7 @@ use taskyard_core::{defaults, pool};
 
 use super::error::ConfigError;
 use super::raw::{self, Kind};
-use super::values::Span;
+use super::values::{Size, Span};
 use super::{Handlers, at_least_one};
 
 /// How many workers a pool may have.
@@ -196,7 +196,7 @@ impl Path {
             drain_grace,
             max_age: raw.max_age.map(|span| span.0),
             max_tasks: at_least_one(&format!("{}.max_tasks", self.0), raw.max_tasks)?,
-            memory_limit: raw.memory_limit.map(|size| size.0),
+            memory_limit: self.memory_limit(raw.memory_limit)?,
             send_ahead: raw.ahead.unwrap_or(default.send_ahead),
             ready_within: self.above_zero("ready_within", raw.ready_within)?.unwrap_or(default.ready_within),
             restart_intensity: at_least_one(&format!("{}.restart_intensity", self.0), raw.restart_intensity)?
@@ -239,6 +239,13 @@ impl Path {
                 Err(self.refuse(key, "must be more than 0; leave it out for the default"))
             }
             span => Ok(span),
+        }
+    }
+
+    fn memory_limit(&self, limit: Option<Size>) -> Result<Option<u64>, ConfigError> {
+        match limit.map(|size| size.0) {
+            Some(0) => Err(self.refuse("memory_limit", "must be more than 0; leave it out for no limit")),
+            limit => Ok(limit),
         }
     }
 

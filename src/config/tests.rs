@@ -187,6 +187,8 @@ fn a_value_of_the_wrong_type_is_named() {
         "yard.unroutable: unknown variant `drop`, expected `park` or `reject`",
     );
     check("[socket]\n", "socket: missing field `path`");
+    check("[socket]\npath = ''\n", "socket.path: is empty");
+    check_pool("memory_limit = 0", "pools.nlp.memory_limit: must be more than 0");
 }
 
 #[test]

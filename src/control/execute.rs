@@ -17,7 +17,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::{ControlCommand, Reply, show};
 use crate::config::ScheduleSettings;
-use crate::errors::NoOutcome;
+use crate::errors::{AskError, NoOutcome};
 use crate::producers::Roster;
 use crate::submit::read_task;
 use crate::yard::{Remains, Yard};
@@ -144,13 +144,22 @@ impl Executor {
 
     async fn status(&self) -> Answer {
         let mut status = self.alive();
-        status["store"] = show::store(&self.yard.store_status());
-        let counts = self.yard.counts().await.map_err(failed)?;
-        status["tasks"] = show::tasks(&counts, self.yard.stages());
+        let store = self.yard.store_status();
+        status["store"] = show::store(&store);
+        status["tasks"] = if store.down.is_some() { Value::Null } else { self.tasks().await? };
         status["ended"] = json!(self.yard.totals().await.map_err(failed)?);
         let pools = self.yard.pools().await.map_err(failed)?;
         status["pools"] = pools.into_iter().map(|(name, pool)| (name, show::pool(&pool))).collect();
         Ok(status)
+    }
+
+    /// Null: the store fails.
+    async fn tasks(&self) -> Answer {
+        match self.yard.counts().await {
+            Ok(counts) => Ok(show::tasks(&counts, self.yard.stages())),
+            Err(AskError::Store(_)) => Ok(Value::Null),
+            Err(error) => Err(failed(error)),
+        }
     }
 
     fn running(&self, filter: &Filter) -> Value {
@@ -174,9 +183,11 @@ impl Executor {
         let task = read_task(self.yard.registry(), task);
         let task = Arc::new(task.map_err(|rejected| rejected.inside("control_data.task"))?);
         let mut handle = self.yard.submit_task(task).await.map_err(|refused| failed(refused.why))?;
-        let outcome = handle.outcome().await.map_err(failed)?;
+        let id = handle.id();
+        let unknown = |why| failed(format!("task {id} was taken in, and how it ends is not known: {why}"));
+        let outcome = handle.outcome().await.map_err(unknown)?;
         let mut shown = show::outcome(&outcome);
-        shown["uuid"] = json!(handle.id());
+        shown["uuid"] = json!(id);
         Ok(shown)
     }
 

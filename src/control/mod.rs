@@ -36,6 +36,7 @@ pub enum Incoming<'a> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Kind<'a> {
     control: Given<'a>,
+    task: Given<'a>,
     #[serde(rename = "__dispatcherd_chunk__")]
     chunk: Given<'a>,
 }
@@ -50,6 +51,9 @@ impl<'a> Incoming<'a> {
         shape::check(text)?;
         let kind: Kind<'_> = shape::object(text)?;
         match kind {
+            Kind { control: Given(Some(_)), task: Given(Some(_)), .. } => {
+                Err(Rejected::message("it has `task` and `control`: it can be a task or a command, not both"))
+            }
             Kind { chunk: Given(Some(_)), .. } => Ok(Self::Chunk(text)),
             Kind { control: Given(Some(_)), .. } => parse_control(text).map(Self::Control),
             Kind { .. } => Ok(Self::Task(text)),

@@ -106,7 +106,7 @@ impl JsonLines {
             self.take_in(new.collect(), before, intake).await;
         }
         if intake.incomplete() > 0 {
-            let why = format!("{} messages in chunks are not complete at the end", intake.incomplete());
+            let why = format!("messages in chunks that are not complete at the end: {}", intake.incomplete());
             self.tell(LineNews::Bad { line: self.done, why }).await;
         }
         Ok(())

@@ -1,8 +1,10 @@
 //! Control commands that change what the supervisor does.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
-use crate::harness::{Server, run, uuid};
+use crate::harness::{Run, Server, run, supervisor, uuid};
 
 fn command(name: &str, data: &Value) -> String {
     json!({ "control": name, "control_data": data }).to_string()
@@ -47,6 +49,36 @@ fn a_command_of_two_words_can_be_said_on_the_command_line() {
     assert!(unknown.code == Some(1) && unknown.stderr.contains("not \"task_hide\""), "{unknown:#?}");
     let no_json = ask(&["cancel", &id]);
     assert!(no_json.code == Some(1) && no_json.stderr.contains("are not JSON"), "{no_json:#?}");
+}
+
+/// As of `--ctl trash list | head`.
+#[test]
+fn a_result_that_nobody_reads_is_no_fault() {
+    let server = Server::start();
+    let with_output = |output: Stdio| {
+        let mut command = supervisor(&["--socket", &server.socket, "--ctl", "status"]);
+        Run::of(&command.stdout(output).stderr(Stdio::piped()).output().expect("it starts"))
+    };
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let unread = with_output(writer.into());
+    assert!(unread.code == Some(0) && unread.stderr.is_empty(), "{unread:#?}");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let lost = with_output(full.into());
+    assert!(lost.code == Some(71) && lost.stderr.contains("standard output"), "{lost:#?}");
+}
+
+#[test]
+fn what_became_of_a_task_that_was_taken_in_and_not_run_is_not_called_a_refusal_alone() {
+    let server = Server::start();
+    let mut waiting = server.connect();
+    let task = json!({ "task": "echo", "delay": 600, "uuid": "01900000-0000-7000-8000-000000000001" });
+    waiting.send(&command("run", &json!({ "task": task })));
+    server.ask_until(r#"{"control":"status"}"#, |reply| reply["ok"]["tasks"]["delayed"] == 1);
+    server.ask(r#"{"control":"drain"}"#);
+    let reply = waiting.reply().expect("the connection stays");
+    let said = reply["error"]["message"].as_str().unwrap_or_default();
+    assert!(said.contains("000000000001 was taken in, and how it ends is not known"), "{reply}");
 }
 
 /// Fails at once.

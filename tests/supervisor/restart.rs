@@ -280,3 +280,16 @@ fn what_ran_in_a_killed_supervisor_runs_again_and_owners_say_who_had_it() {
     assert_eq!(ended["ok"]["log"][0]["how"], "owner_lost", "{ended}");
     server.ask_until(owners, |reply| reply["ok"].as_array().is_some_and(|all| all.len() == 1));
 }
+
+/// It waits for the store as long as a submit does, and then for the end of its lease.
+#[test]
+fn a_supervisor_whose_board_was_deleted_says_so_and_can_be_ended() {
+    let mut server = serve(Scratch::new());
+    std::fs::remove_file(server.scratch.path("board.db")).expect("it is there");
+    server.line("board.db is gone");
+    let status = server.ask_until(r#"{"control":"status"}"#, |reply| !reply["ok"]["store"]["down"].is_null());
+    assert_eq!(status["ok"]["tasks"], Value::Null, "{status}");
+    server.signal(Signal::TERM);
+    server.line("the store does not answer");
+    assert_eq!(server.end().code(), Some(0), "{}", server.log());
+}

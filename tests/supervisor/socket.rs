@@ -53,6 +53,7 @@ fn a_bad_command_gets_an_error_reply_and_the_next_one_is_answered() {
         r#"{"control":"running","control_data":[]}"#.to_owned(),
         format!(r#"{{"control":"alive","reply_to":"{}"}}"#, "r".repeat(200)),
         "nonsense".to_owned(),
+        r#"{"control":"alive","task":"echo"}"#.to_owned(),
     ] {
         let reply = connection.ask(&bad);
         assert!(reply["error"]["message"].is_string(), "{bad}: {reply}");

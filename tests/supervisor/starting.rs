@@ -50,6 +50,56 @@ fn a_strangers_socket_and_other_files_are_left_alone() {
 }
 
 #[test]
+fn what_came_to_stand_in_the_sockets_place_is_left_alone() {
+    let mut server = Server::start();
+    std::fs::remove_file(&server.socket).expect("it is there");
+    std::fs::write(&server.socket, "mine").expect("written");
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code(), Some(0), "{}", server.log());
+    assert_eq!(std::fs::read_to_string(&server.socket).expect("it is still there"), "mine");
+}
+
+/// It was served, and no client could connect.
+#[test]
+fn a_path_that_is_too_long_for_a_socket_is_refused() {
+    let scratch = Scratch::new();
+    let refused = run(&["--socket", &scratch.path(&"a".repeat(120))]);
+    assert!(refused.code == Some(71) && refused.stderr.contains("longer than 107 bytes"), "{refused:#?}");
+}
+
+#[test]
+fn a_file_of_tasks_that_cannot_be_read_is_told_before_anything_is_made() {
+    let scratch = Scratch::new();
+    for (file, why) in [("nowhere.jsonl", "No such file"), ("", "is a directory")] {
+        let refused =
+            run(&["--tasks", &scratch.path(file), "--store", &format!("sqlite:{}", scratch.path("db"))]);
+        assert!(refused.code == Some(1) && refused.stderr.contains(why), "{refused:#?}");
+        assert_eq!(refused.stdout, "");
+        assert!(!std::fs::exists(scratch.path("db")).expect("can be seen"));
+    }
+}
+
+#[test]
+fn a_store_on_the_command_line_makes_what_the_file_says_of_its_own_void() {
+    let scratch = Scratch::new();
+    let pool = "[pools.all]\npatterns = ['#']\nmax = 1\n";
+    let of = |store: &str| scratch.file("supervisor.toml", &format!("[store]\n{store}\n{pool}"));
+    for (store, other) in [
+        ("url = 'sqlite:a.db'\ndurability = 'full'", "memory".to_owned()),
+        ("url = 'postgres://a/b'\nschema = 'c'", format!("sqlite:{}", scratch.path("b.db"))),
+    ] {
+        let ran = run(&["--config", &of(store), "--store", &other, "--tasks", "/dev/null"]);
+        assert_eq!(ran.code, Some(0), "{ran:#?}");
+    }
+}
+
+#[test]
+fn a_folder_is_no_store() {
+    let refused = run(&["--store", "sqlite:.."]);
+    assert!(refused.code == Some(71) && refused.stderr.contains("\"..\" is a folder"), "{refused:#?}");
+}
+
+#[test]
 fn of_two_that_start_at_once_one_serves() {
     let scratch = Scratch::new();
     let socket = scratch.path("yard.sock");

@@ -1,15 +1,17 @@
 //! Whose the path of a Unix socket is. The file of a dead server is replaced, that of a living one never; anything that is
 //! no socket is left alone.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::os::unix::net::UnixStream;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
 use tokio::net::UnixListener;
 
+/// How long a socket's path may be, in bytes.
+const LONGEST: usize = 107;
 /// Only its owner may speak to a server.
 const MODE: u32 = 0o600;
 
@@ -22,6 +24,9 @@ pub enum AddressError {
     /// There is something else.
     #[error("{} exists and is not a socket; it is left alone", .0.display())]
     NotASocket(PathBuf),
+    /// No client could reach it.
+    #[error("{} cannot be a socket: its path is longer than {LONGEST} bytes", .0.display())]
+    TooLong(PathBuf),
     /// The system refused.
     #[error("{}: {error}", path.display())]
     System {
@@ -37,14 +42,25 @@ pub enum AddressError {
 #[derive(Debug)]
 pub struct Address {
     path: PathBuf,
+    file: Identity,
     listener: UnixListener,
     _lock: File,
+}
+
+/// By what the system tells files apart.
+type Identity = (u64, u64);
+
+fn identity(found: &Metadata) -> Identity {
+    (found.dev(), found.ino())
 }
 
 impl Address {
     /// Takes a path. Needs a tokio runtime around.
     pub fn claim(path: &Path) -> Result<Self, AddressError> {
         let system = |error| AddressError::System { path: path.into(), error };
+        if SocketAddr::from_pathname(path).is_err() {
+            return Err(AddressError::TooLong(path.into()));
+        }
         // Of several that start at once and find the same dead socket, one replaces it.
         let lock = lock(path).map_err(system)?.ok_or_else(|| AddressError::Taken(path.into()))?;
         match std::fs::symlink_metadata(path) {
@@ -55,7 +71,8 @@ impl Address {
             Err(error) => return Err(system(error)),
         }
         let listener = bind(path).map_err(system)?;
-        Ok(Self { path: path.into(), listener, _lock: lock })
+        let file = identity(&std::fs::symlink_metadata(path).map_err(system)?);
+        Ok(Self { path: path.into(), file, listener, _lock: lock })
     }
 
     /// The path.
@@ -70,7 +87,10 @@ impl Address {
 
 impl Drop for Address {
     fn drop(&mut self) {
-        drop(std::fs::remove_file(&self.path));
+        // Somebody may have put something else there.
+        if std::fs::symlink_metadata(&self.path).is_ok_and(|found| identity(&found) == self.file) {
+            drop(std::fs::remove_file(&self.path));
+        }
     }
 }
 

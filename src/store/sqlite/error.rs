@@ -20,6 +20,12 @@ pub enum SqliteError {
         /// What SQLite or the system said.
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// It is a folder.
+    #[error("{path:?} is a folder; name a file for the board, in it or elsewhere")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Something else is in the file.
     #[error("{path:?} is not an SQLite database; nothing was changed. Name another file for the board")]
     NotADatabase {

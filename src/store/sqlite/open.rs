@@ -95,6 +95,9 @@ fn cannot_open(path: &Path, error: io::Error) -> SqliteError {
 }
 
 fn connect(path: &Path, durability: Durability, patience: Duration) -> Result<Connection, SqliteError> {
+    if path.is_dir() {
+        return Err(SqliteError::Folder { path: path.into() });
+    }
     make(path).map_err(|error| cannot_open(path, error))?;
     let opening = |error| SqliteError::opening(path.into(), error);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
