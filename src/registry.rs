@@ -220,11 +220,14 @@ fn finish<O: Serialize>(
     run: impl Future<Output = Result<O, HandlerError>> + 'static,
 ) -> LocalBoxFuture<'static, WorkerEnd> {
     async move {
-        match AssertUnwindSafe(run).catch_unwind().await {
-            Ok(Ok(output)) => result(&output),
-            Ok(Err(error)) => error.into(),
-            Err(panic) => panicked(&*panic),
-        }
+        let run = async {
+            match run.await {
+                Ok(output) => result(&output),
+                Err(error) => error.into(),
+            }
+        };
+        // What it gives back may panic as well, when it is written down or dropped.
+        AssertUnwindSafe(run).catch_unwind().await.unwrap_or_else(|panic| panicked(&*panic))
     }
     .boxed_local()
 }

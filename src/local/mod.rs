@@ -5,6 +5,7 @@ mod counted;
 mod link;
 mod shift;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -80,8 +81,12 @@ impl Crew {
         let (crew, at, told) = (self.clone(), Arc::clone(&desk), reports.clone());
         let counted = self.in_flight.clone().map(|in_flight| (in_flight.launch(), in_flight));
         let started = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            let end = shift::work(&crew, &at, &told, counted);
-            let status = end.map_or_else(|error| could_not_start(&error), |()| "ended".into());
+            let work = || shift::work(&crew, &at, &told, counted);
+            let status = match catch_unwind(AssertUnwindSafe(work)) {
+                Ok(Ok(())) => "ended".into(),
+                Ok(Err(error)) => could_not_start(&error),
+                Err(_) => "its thread panicked".into(),
+            };
             told.send(Report::Exited { status, output: String::new() });
         });
         if let Err(error) = started {

@@ -12,7 +12,7 @@ use tokio::sync::broadcast;
 
 use crate::common::handlers::{Echo, Fail, Panic, Snooze, attempts};
 use crate::common::soon;
-use crate::handlers::growing;
+use crate::handlers::{Unwritable, growing};
 use crate::kinds::Kind;
 
 pub(crate) async fn a_task_gives_its_value(kind: Kind) {
@@ -79,6 +79,17 @@ pub(crate) async fn a_panic_is_a_failure_and_the_pool_goes_on(kind: Kind) {
 
     let mut next = soon(yard.submit(Echo("next".into()))).await.expect("taken");
     assert_eq!(soon(next.outcome()).await.expect("runs"), "next");
+}
+
+/// It ended the thread, and its task ran for ever.
+pub(crate) async fn a_panic_while_the_result_is_written_is_a_failure_too(kind: Kind) {
+    let yard = kind.yard();
+    let task = yard.submit(Unwritable {}).retry(attempts(1));
+    let failed = soon(soon(task).await.expect("taken").outcome()).await.expect_err("fails");
+    let Some(Failure::Error(error)) = failed.last_failure() else { panic!("{failed:?}") };
+    assert_eq!((&*error.kind, &*error.message), ("panic", "never"));
+    let mut next = soon(yard.submit(Echo("on".into()))).await.expect("taken");
+    assert_eq!(soon(next.outcome()).await.expect("succeeds"), "on");
 }
 
 pub(crate) fn misfit() -> Named {

@@ -16,7 +16,11 @@ use crate::common::handlers;
 /// The common ones and these.
 pub(crate) fn registry() -> Registry {
     fn all() -> Result<Registry, RegistryError> {
-        handlers::registry().register::<Meet>()?.register::<Deaf>()?.register::<Ask>()
+        handlers::registry()
+            .register::<Meet>()?
+            .register::<Deaf>()?
+            .register::<Ask>()?
+            .register::<Unwritable>()
     }
     all().expect("names that differ")
 }
@@ -41,6 +45,29 @@ impl TaskHandler for Meet {
     async fn run(self, cx: Context) -> Result<(u32, u32), HandlerError> {
         pass(&self.gate, &self.tag.into(), &cx).await?;
         Ok((cx.epoch(), cx.attempt()))
+    }
+}
+
+/// Gives a value that panics when it is written.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Unwritable {}
+
+/// See [`Unwritable`].
+#[derive(Debug, Deserialize)]
+pub(crate) struct Never;
+
+impl Serialize for Never {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        panic!("never")
+    }
+}
+
+impl TaskHandler for Unwritable {
+    const NAME: &'static str = "test.unwritable";
+    type Output = Never;
+
+    async fn run(self, _: Context) -> Result<Never, HandlerError> {
+        Ok(Never)
     }
 }
 

@@ -47,6 +47,7 @@ suite! { on: [process blocking inline custom] {
         a_retry_waits_for_its_pause_which_grows
         a_fatal_error_is_not_tried_again
         a_panic_is_a_failure_and_the_pool_goes_on
+        a_panic_while_the_result_is_written_is_a_failure_too
         arguments_that_do_not_fit_are_not_tried_again
         a_snooze_is_no_attempt;
     records:

@@ -79,6 +79,18 @@ fn what_is_wrong_with_a_server_is_said() {
 }
 
 #[test]
+fn a_database_that_cannot_hold_any_text_is_refused() {
+    let Some(schema) = Schema::new() else { return };
+    let name = &schema.name;
+    schema.direct.batch(&format!(
+        "CREATE DATABASE {name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    ));
+    let (server, _) = schema.url.rsplit_once('/').unwrap();
+    refused(&format!("{server}/{name}"), "must be UTF8", false);
+    schema.direct.batch(&format!("DROP DATABASE {name} WITH (FORCE)"));
+}
+
+#[test]
 fn a_server_without_tls_is_refused_where_that_is_required() {
     let Some(schema) = Schema::new() else { return };
     let with = |mode: &str| format!("{}?sslmode={mode}", schema.url);

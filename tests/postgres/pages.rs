@@ -2,7 +2,7 @@
 
 use taskyard_core::store::{Answer, Filter, Request};
 
-use crate::desk::Desk;
+use crate::desk::{Desk, POOL};
 use crate::server::Schema;
 use crate::task::task;
 
@@ -31,4 +31,23 @@ fn what_fits_no_lane_takes_one_answer_and_what_fits_one_takes_more() {
     };
     assert_eq!(goes_on("nobody"), [false, false, false]);
     assert_eq!(goes_on("one"), [true, true, true]);
+}
+
+/// Seen: all of them in one transaction, which took too long with very many and was repeated for ever.
+#[test]
+fn of_very_many_expired_rows_one_claim_ends_a_part() {
+    let Some(schema) = Schema::new() else { return };
+    let mut desk = Desk::at(&schema);
+    desk.post((0..5_000).map(task));
+    schema.direct.batch(&format!("UPDATE {}.tasks SET expires = 1", schema.name));
+    let mut ended = Vec::new();
+    loop {
+        match desk.ask(Request::Claim { pool: POOL, ready: 1, unjudged: 0 }) {
+            Answer::Claimed { rows, expired } if rows.is_empty() && expired.is_empty() => break,
+            Answer::Claimed { rows, expired } if rows.is_empty() => ended.push(expired.len()),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(ended.iter().sum::<usize>(), 5_000);
+    assert!(ended.iter().all(|ended| *ended <= 1_000), "{ended:?}");
 }

@@ -1,13 +1,15 @@
 //! Tasks that are submitted inside an application's own transaction.
 
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use taskyard::registry::Registry;
-use taskyard::store::postgres::{NotSubmitted, Submitter};
+use taskyard::store::Store as _;
+use taskyard::store::postgres::{NotSubmitted, Options, Submitter};
 use taskyard_core::TaskId;
 use taskyard_core::dispatch::Outcome;
-use taskyard_core::store::RowState;
+use taskyard_core::store::{Answer, Ask, Asker, Request, Room, RowState};
 use taskyard_core::task::KeyLimits;
 
 use crate::desk::{Desk, options};
@@ -114,6 +116,52 @@ fn an_id_that_is_known_changes_nothing() {
     submit(&schema, &[text(1, ""), text(2, "")], true);
     assert_eq!(run(&mut desk, 9), []);
     assert_eq!(desk.outcome(1), Some(Outcome::Succeeded("null".into())));
+}
+
+/// A dispatcher has recorded its end, and not committed it: the row that goes is waited for.
+#[test]
+fn an_id_that_is_just_ending_changes_nothing() {
+    let Some(schema) = Schema::new() else { return };
+    Desk::at(&schema).post([task(1)]);
+    let ending = Direct::to(&schema.url);
+    ending.batch(&format!(
+        "BEGIN; SET search_path TO {};
+         INSERT INTO history (id, lane, owner, ended, epoch, attempts, outcome)
+         SELECT id, lane, 1, 1, 1, 1, 0 FROM tasks; DELETE FROM tasks",
+        schema.name
+    ));
+    std::thread::scope(|scope| {
+        let submitting = scope.spawn(|| submit(&schema, &[text(1, "")], true));
+        ending.wait_until_somebody_waits();
+        ending.batch("COMMIT");
+        submitting.join().unwrap();
+    });
+    assert_eq!(ending.rows("SELECT FROM tasks", &[]).len(), 0, "it ran, and will not run again");
+}
+
+/// Who posts an id that an application has submitted and not committed waits for it; the lease does not.
+#[test]
+fn a_renewal_does_not_wait_for_an_id_that_is_not_committed() {
+    let Some(schema) = Schema::new() else { return };
+    let patience = Duration::from_secs(1);
+    let mut desk = Desk::opened(Options { patience, ..options(&schema) }, || {});
+    let submitter = submitter(&schema);
+    let mut open = Direct::to(&schema.url);
+    open.batch("BEGIN");
+    let first = open.with(async |client| submitter.submit_json(&*client, &text(1, "")).await);
+    assert_eq!(first.unwrap(), id(1));
+    let post = Request::Post { rows: vec![task(1).row()], room: Room::default() };
+    let ask = |from, request| {
+        let (owner, request) = (desk.owner, Arc::new(request));
+        Ask { owner, from, no: 1_000, request, oldest_open: 1_000 }
+    };
+    let asks = [ask(Asker::Conductor, post), ask(Asker::Lease, Request::Renew)];
+    let now = desk.now();
+    let replies = desk.store.answer(now, &asks);
+    assert!(replies[0].answer.is_err(), "{:?}", replies[0]);
+    assert!(matches!(replies[1].answer, Ok(Answer::Renewed(_))), "{:?}", replies[1]);
+    open.batch("COMMIT");
+    assert_eq!(run(&mut desk, 9), [id(1)]);
 }
 
 /// An application may take its time; dispatchers go on, in the same lane and with the same key.

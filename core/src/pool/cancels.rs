@@ -33,6 +33,9 @@ impl Pool {
         if let Some(why) = told(reason) {
             self.tell_to_end(now, id, why, effects);
         }
+        if reason == Reason::Disowned {
+            self.hurry(now, id);
+        }
     }
 }
 

@@ -1,13 +1,20 @@
 //! How a task or a worker that does not end is made to: told, then SIGTERM, then SIGKILL. Never judges how a task ended.
 
+use std::time::Duration;
+
 use super::alarms::{Alarm, SECOND_LOOK};
 use super::worker::{Doom, Rung};
 use super::{Effect, Pool};
 use crate::dispatch::{End, Failure};
 use crate::id::TaskId;
 use crate::status::State;
-use crate::time::Now;
+use crate::time::{Now, earlier};
 use crate::worker::{CancelReason, Command, Signal};
+
+/// How long a task that is another's has from being told to SIGTERM, and its worker from there to SIGKILL, if not less: in
+/// all less than the second that is left of the lease when it is taken for lost.
+const DISOWNED_GRACE: Duration = Duration::from_millis(250);
+const DISOWNED_KILL_AFTER: Duration = Duration::from_millis(500);
 
 impl Pool {
     /// Tells a task that it should end. Its worker takes nothing new until it did, since it may have to be killed.
@@ -34,6 +41,22 @@ impl Pool {
         self.tell(number, Command::Cancel { id, reason: why }, effects);
         if self.settings.killable {
             self.recall_all(number, effects);
+        }
+    }
+
+    /// What was told to end runs elsewhere soon: no longer graces count.
+    pub(super) fn hurry(&mut self, now: Now, id: TaskId) {
+        let Some(held) = self.held.get_mut(&id).filter(|_| self.settings.killable) else { return };
+        let term_at = now.mono + self.settings.grace.min(DISOWNED_GRACE);
+        let term_at = earlier(held.alarm, Some(term_at));
+        self.alarms.set(Alarm::Task(id), &mut held.alarm, term_at);
+        let number = held.worker;
+        let Some(worker) = self.crew.get_mut(number) else { return };
+        let kill_after = self.settings.kill_after.min(DISOWNED_KILL_AFTER);
+        worker.hurry = Some(kill_after);
+        if worker.rung == Rung::Term {
+            let kill_at = earlier(worker.alarm, Some(now.mono + kill_after));
+            self.alarms.set(Alarm::Worker(number), &mut worker.alarm, kill_at);
         }
     }
 
@@ -130,7 +153,7 @@ impl Pool {
         worker.rung = Rung::Term;
         worker.doom.get_or_insert(doom);
         worker.enter(State::Stopping, now.mono);
-        let kill_at = now.mono + self.settings.kill_after;
+        let kill_at = now.mono + worker.hurry.unwrap_or(self.settings.kill_after);
         self.alarms.set(Alarm::Worker(number), &mut worker.alarm, Some(kill_at));
         self.crew.relist(number);
         self.break_promises(number, effects);

@@ -1,6 +1,7 @@
 //! What a Pool knows of one worker and of a dispatch it was sent, and which states may do what. Decides nothing.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 use crate::dispatch::{Cancel, Dispatch, Reason};
 use crate::id::TaskId;
@@ -78,6 +79,8 @@ pub(super) struct Worker {
     pub(super) late: BTreeSet<TaskId>,
     /// How many of its tasks were told to end.
     pub(super) told: u32,
+    /// How long it has from SIGTERM to SIGKILL, if one of its tasks is another's.
+    pub(super) hurry: Option<Duration>,
     /// How many of its tasks were recalled.
     pub(super) recalled: u32,
     pub(super) done: u32,
@@ -112,6 +115,7 @@ impl Worker {
             promised: BTreeSet::new(),
             late: BTreeSet::new(),
             told: 0,
+            hurry: None,
             recalled: 0,
             done: 0,
             last_done: now,

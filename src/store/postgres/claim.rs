@@ -124,9 +124,10 @@ impl Turn<'_> {
         Ok(Answer::Claimed { rows, expired: haul.expired })
     }
 
-    /// Claims rows in order, and ends those before them that have expired.
+    /// Claims rows in order, and ends those before them that have expired: of many of these not all in one transaction,
+    /// which could take too long and be repeated for ever. Who asked and was told of expired ones asks again.
     async fn claim_in_order(&mut self, mut claim: Claim, haul: &mut Haul) -> Result<(), Fault> {
-        while claim.up_to > 0 {
+        while claim.up_to > 0 && haul.expired.len() < EXPIRED_MAX as usize {
             let heads = self.heads().await?;
             let lanes = heads.first_lanes(self.memory, claim.state, Some(claim.pool), claim.up_to);
             if lanes.is_empty() {

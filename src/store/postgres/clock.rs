@@ -91,6 +91,11 @@ impl Reading {
         Self { now, begun: Instant::now() }
     }
 
+    /// The time that was passed in.
+    pub(super) fn begin(&self) -> Now {
+        self.now
+    }
+
     /// What the yard's wall clock shows by now.
     pub(super) fn wall(&self) -> Timestamp {
         self.now.wall + self.begun.elapsed()

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use taskyard_core::Now;
-use taskyard_core::store::{Answer, Ask, OwnerId, Reply, Status, StoreError};
+use taskyard_core::store::{Answer, Ask, Asker, OwnerId, Reply, Status, StoreError};
 use tokio::time::Instant as End;
 
 use super::clock::{Clock, Reading, Skew};
@@ -101,27 +101,41 @@ impl Engine {
     }
 
     pub(super) async fn answer(&mut self, now: Now, asks: &[Ask]) -> Vec<Reply> {
-        let end = End::now() + self.patience;
-        match self.answer_by(end, now, asks).await {
+        let (end, reading) = (End::now() + self.patience, Reading::of(now));
+        let is_leases = |ask: &Ask| ask.from == Asker::Lease;
+        if asks.iter().all(is_leases) || !asks.iter().any(is_leases) {
+            return self.answer_together(end, &reading, asks).await;
+        }
+        // A renewal waits for nobody's locks and no slow request.
+        let (leases, others): (Vec<_>, Vec<_>) = asks.iter().cloned().partition(is_leases);
+        let mut leases = self.answer_together(end, &reading, &leases).await.into_iter();
+        let mut others = self.answer_together(end, &reading, &others).await.into_iter();
+        asks.iter().filter_map(|ask| if is_leases(ask) { leases.next() } else { others.next() }).collect()
+    }
+
+    async fn answer_together(&mut self, end: End, reading: &Reading, asks: &[Ask]) -> Vec<Reply> {
+        match self.answer_by(end, reading, asks).await {
             Ok(replies) => replies,
-            Err(fault) if asks.len() > 1 && fault.concerns_one() => self.answer_each(end, now, asks).await,
+            Err(fault) if asks.len() > 1 && fault.concerns_one() => {
+                self.answer_each(end, reading, asks).await
+            }
             Err(fault) => self.refuse(asks, &fault),
         }
     }
 
     /// What is wrong with one of them is no business of the others.
-    async fn answer_each(&mut self, end: End, now: Now, asks: &[Ask]) -> Vec<Reply> {
+    async fn answer_each(&mut self, end: End, reading: &Reading, asks: &[Ask]) -> Vec<Reply> {
         let mut replies = Vec::with_capacity(asks.len());
         for ask in asks.chunks(1) {
-            let reply = self.answer_by(end, now, ask).await;
+            let reply = self.answer_by(end, reading, ask).await;
             replies.extend(reply.unwrap_or_else(|fault| self.refuse(ask, &fault)));
         }
         replies
     }
 
-    async fn answer_by(&mut self, end: End, now: Now, asks: &[Ask]) -> Result<Vec<Reply>, Fault> {
+    async fn answer_by(&mut self, end: End, reading: &Reading, asks: &[Ask]) -> Result<Vec<Reply>, Fault> {
         let patience = self.patience;
-        let answered = tokio::time::timeout_at(end, self.transact(now, asks)).await;
+        let answered = tokio::time::timeout_at(end, self.transact(reading, asks)).await;
         let (answers, status) = answered.map_err(|_| Fault::Silent(patience))??;
         self.said = status;
         let reply = |(ask, answer): (&Ask, _)| Reply { to: ask.from, no: ask.no, answer, status };
@@ -169,16 +183,15 @@ impl Engine {
         Ok(status)
     }
 
-    async fn transact(&mut self, now: Now, asks: &[Ask]) -> Result<(Answers, Status), Fault> {
-        let reading = Reading::of(now);
+    async fn transact(&mut self, reading: &Reading, asks: &[Ask]) -> Result<(Answers, Status), Fault> {
         let session = self.link.session().await?;
         self.settle_pending(&session).await?;
         if !self.is_measured {
-            self.measure(&session, &reading).await?;
+            self.measure(&session, reading).await?;
         }
         let mut tries = 1;
         let done = loop {
-            match self.try_once(&session, now, &reading, asks).await {
+            match self.try_once(&session, reading, asks).await {
                 Err(fault) if fault.is_conflict() && tries < TRIES => {
                     session.batch("ROLLBACK").await?;
                     tries += 1;
@@ -193,10 +206,10 @@ impl Engine {
     async fn try_once(
         &mut self,
         session: &Session,
-        now: Now,
         reading: &Reading,
         asks: &[Ask],
     ) -> Result<(Answers, Status), Fault> {
+        let now = reading.begin();
         self.abandon();
         if asks.iter().all(|ask| ask.request.only_looks()) {
             let live = self.live(session, asks).await?;

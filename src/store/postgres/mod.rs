@@ -145,7 +145,7 @@ impl From<BadTables> for OpenError {
     fn from(bad: BadTables) -> Self {
         match bad {
             BadTables::Newer { schema, found, known } => Self::Newer { schema, found, known },
-            BadTables::OldServer(_) => Self::Server(bad.to_string()),
+            BadTables::OldServer(_) | BadTables::Encoding(_) => Self::Server(bad.to_string()),
             BadTables::Server(fault) => fault.into(),
         }
     }

@@ -68,6 +68,8 @@ pub(super) enum BadTables {
     Newer { schema: SchemaName, found: i32, known: usize },
     #[error("Postgres 13 or later is needed, and this is {0}")]
     OldServer(String),
+    #[error("the database's encoding must be UTF8, as results and errors may hold any text, and it is {0}")]
+    Encoding(String),
     #[error(transparent)]
     Server(#[from] Fault),
 }
@@ -75,7 +77,8 @@ pub(super) enum BadTables {
 /// The first version that says by its number what became of a transaction.
 const OLDEST_SERVER: i32 = 130_000;
 const SERVER: &str =
-    "SELECT current_setting('server_version_num')::integer, current_setting('server_version')";
+    "SELECT current_setting('server_version_num')::integer, current_setting('server_version'),
+      current_setting('server_encoding')";
 
 /// Making the tables, or waiting for who makes them, may take longer than what is done for a task.
 const UNHURRIED: &str =
@@ -102,9 +105,10 @@ pub(super) async fn set_up(session: &Session, schema: &SchemaName) -> Result<(),
 
 async fn check_server(session: &Session) -> Result<(), BadTables> {
     let rows = session.rows_anew(SERVER, &[]).await?;
-    match rows.first().filter(|row| row.get::<_, i32>(0) < OLDEST_SERVER) {
-        Some(old) => Err(BadTables::OldServer(old.get(1))),
-        None => Ok(()),
+    match rows.first() {
+        Some(row) if row.get::<_, i32>(0) < OLDEST_SERVER => Err(BadTables::OldServer(row.get(1))),
+        Some(row) if row.get::<_, &str>(2) != "UTF8" => Err(BadTables::Encoding(row.get(2))),
+        _ => Ok(()),
     }
 }
 

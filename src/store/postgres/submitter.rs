@@ -38,6 +38,9 @@ use crate::submit::read_task;
 /// The tables must be there: a dispatcher makes them when it opens the board for the first time. No bound of the board is
 /// looked at. Nobody waits for the transaction, however long it stays open, but for who submits the same id meanwhile.
 /// Dispatchers are told when it is committed.
+///
+/// An id that the board knows changes nothing. In a transaction that is REPEATABLE READ or SERIALIZABLE the board is as it was
+/// when that began: an id that has ended since would run again.
 #[derive(Debug, Clone)]
 pub struct Submitter {
     registry: Registry,
@@ -119,9 +122,21 @@ impl Submitter {
             &id, &lane, &due, &delay, &expires, &lifetime, &key, &twins, &limit, &waiting, &overflow,
             &priority, &aging, &body,
         ];
-        client.query(&self.insert(), params).await?;
-        client.query("SELECT pg_notify($1, '')", &[&self.schema.channel()]).await?;
+        let is_new = !client.query(&self.insert(), params).await?.is_empty();
+        client.query(&self.notify(), &[&self.schema.channel(), &id, &is_new]).await?;
         Ok(task.id)
+    }
+
+    /// Tells the dispatchers, and takes out what ended while it was inserted: the row that was there was waited for, and is
+    /// gone; that it ended a later statement sees.
+    fn notify(&self) -> String {
+        let schema = &self.schema;
+        format!(
+            "WITH ended AS (DELETE FROM {schema}.tasks WHERE id = $2::uuid AND $3::boolean
+                AND (EXISTS (SELECT FROM {schema}.history WHERE id = $2)
+                  OR EXISTS (SELECT FROM {schema}.trash WHERE id = $2)))
+            SELECT pg_notify($1::text, '')"
+        )
     }
 
     /// The number of the task's lane. A new one is the transaction's own until it is committed: nobody waits for it.
@@ -153,7 +168,7 @@ impl Submitter {
               FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now) AS clock) AS times
             WHERE NOT EXISTS (SELECT FROM {schema}.history WHERE id = $1)
               AND NOT EXISTS (SELECT FROM {schema}.trash WHERE id = $1)
-            ON CONFLICT (id) DO NOTHING"
+            ON CONFLICT (id) DO NOTHING RETURNING true"
         )
     }
 }

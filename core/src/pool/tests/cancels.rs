@@ -82,8 +82,23 @@ fn a_task_of_another_is_told_of_a_shutdown_and_made_to_stop() {
     let mut script = Script::with_ready(settings(1, 1), 1);
     let live = script.run(1, &task(1));
     script.cancel(&live, Reason::Disowned).expect(["1 run 1", "told 1", "1 cancel 1 Shutdown"]).takes(0, 0);
-    script.at(4_999).expect([]).at(7_000).expect(["1 Term", "1 Kill"]);
+    script.at(249).expect([]).at(250).expect(["1 Term"]).at(750).expect(["1 Kill"]);
     script.exited(1, "signal 9").expect([&*ended(1, DRAINED), "2 launch"]);
+}
+
+#[test]
+fn a_task_that_is_made_to_end_already_has_no_more_time_when_it_is_anothers() {
+    let mut script = Script::with_ready(settings(1, 1), 1);
+    let live = script.run(1, &task(1));
+    script.cancel(&live, Reason::User).forget();
+    script.at(1_000).cancel(&live, Reason::Disowned).forget();
+    script.at(1_250).expect(["1 Term"]).at(1_750).expect(["1 Kill"]);
+
+    let mut script = Script::with_ready(settings(1, 1), 1);
+    let live = script.run(1, &task(1));
+    script.cancel(&live, Reason::User).forget();
+    script.at(5_000).expect(["1 Term"]);
+    script.cancel(&live, Reason::Disowned).forget().at(5_500).expect(["1 Kill"]);
 }
 
 #[test]
