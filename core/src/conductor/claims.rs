@@ -13,6 +13,9 @@ use crate::time::Now;
 
 /// How many rows are promoted in one request.
 const PROMOTION: usize = 1_000;
+/// How many rows that no slot bounds are claimed in one request: one that a slow store can't carry out in time is asked again
+/// as it is.
+const UNJUDGED_AT_ONCE: usize = 1_000;
 /// How many rows are forgotten in one request.
 const PRUNING: usize = 1_000;
 /// While so many settlements are not recorded, nothing new starts.
@@ -184,7 +187,7 @@ impl Conductor {
     fn claim(&mut self, now: Now, pool: PoolId, effects: &mut Vec<Effect>) {
         let total = self.room_in_all();
         let budget = self.ledger.pool(pool);
-        let unjudged = if self.standing.is_unjudged(pool) { total } else { 0 };
+        let unjudged = if self.standing.is_unjudged(pool) { total.min(UNJUDGED_AT_ONCE) } else { 0 };
         let ready = if self.standing.is_ready(pool) { budget.room_to_claim().min(total) } else { 0 };
         let rested = budget.rest.is_over(now);
         if budget.claiming || ready + unjudged == 0 || !rested {

@@ -1,6 +1,8 @@
 //! How claimed rows that did not end come back to the board. Whatever takes one in again does not judge it anew, unless it was
 //! not yet due and so has not been judged at all. One that somebody wants cancelled does not come back.
 
+use std::collections::BTreeMap;
+
 use taskyard_core::dispatch::Outcome;
 use taskyard_core::store::{AttemptEnd, OwnerId};
 use uuid::Uuid;
@@ -113,11 +115,15 @@ impl Turn<'_> {
             rows.iter().find(|back| (back.sequence, back.epoch, back.owner) == name)
         };
         let asking = self.owner;
-        let mut ended = Vec::new();
+        let mut ends = BTreeMap::<OwnerId, Vec<End>>::new();
         for back in found.iter().filter_map(named) {
             let end = End { sequence: back.sequence, epoch: back.epoch, outcome: Outcome::Cancelled };
-            self.owner = back.owner;
-            ended.extend(self.end_claimed(vec![end]).await?);
+            ends.entry(back.owner).or_default().push(end);
+        }
+        let mut ended = Vec::new();
+        for (owner, ends) in ends {
+            self.owner = owner;
+            ended.extend(self.end_claimed(ends).await?);
         }
         self.owner = asking;
         Ok(ended)
