@@ -32,7 +32,8 @@ impl Conductor {
         effects: &mut Vec<Effect>,
     ) {
         self.claim_is_over(pool, ready, near);
-        if near > rows.len() {
+        // Of very many expired rows an answer ends a part: behind them there may be more.
+        if near > rows.len() && expired == 0 {
             self.basket.near.remove(pool);
         }
         if near == 0 {

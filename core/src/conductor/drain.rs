@@ -118,17 +118,17 @@ impl Conductor {
         let hopeless_at = self.asks.hopeless_at(done).filter(|_| self.settings.shared);
         let hopeless = hopeless_at.is_some_and(|at| at <= now.mono);
         let nobody_answers = self.settings.shared && !self.asks.is_owned();
-        let all_is_settled = self.ledger.len() == 0 && self.all_is_answered();
-        match self.drain.phase {
-            _ if hopeless => self.leave(None, effects),
-            Phase::Draining(_) if !all_is_settled => self.drain.hopeless_at = hopeless_at,
-            Phase::Asked if !nobody_answers => self.drain.hopeless_at = hopeless_at,
-            _ if nobody_answers => self.leave(None, effects),
-            _ => {
-                self.ask_what_remains(now, effects);
-                self.drain.hopeless_at = hopeless_at;
-            }
+        let waits = match self.drain.phase {
+            Phase::Draining(_) => self.ledger.len() > 0 || !self.all_is_answered(),
+            _ => !nobody_answers,
+        };
+        if hopeless || nobody_answers && !waits {
+            return self.leave(None, effects);
         }
+        if !waits {
+            self.ask_what_remains(now, effects);
+        }
+        self.drain.hopeless_at = hopeless_at;
     }
 
     /// On a board that goes on without this yard there may be millions: they are counted only.

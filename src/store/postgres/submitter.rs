@@ -123,13 +123,13 @@ impl Submitter {
             &priority, &aging, &body,
         ];
         let is_new = !client.query(&self.insert(), params).await?.is_empty();
-        client.query(&self.notify(), &[&self.schema.channel(), &id, &is_new]).await?;
+        client.query(&self.conclude(), &[&self.schema.channel(), &id, &is_new]).await?;
         Ok(task.id)
     }
 
     /// Tells the dispatchers, and takes out what ended while it was inserted: the row that was there was waited for, and is
     /// gone; that it ended a later statement sees.
-    fn notify(&self) -> String {
+    fn conclude(&self) -> String {
         let schema = &self.schema;
         format!(
             "WITH ended AS (DELETE FROM {schema}.tasks WHERE id = $2::uuid AND $3::boolean
