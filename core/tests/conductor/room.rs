@@ -1,9 +1,11 @@
 //! How much may be in the yard and begin there: what a pool finishes meanwhile, what goes back when it pauses, and the
 //! number of dispatches where it is bounded.
 
+use std::sync::Arc;
+
 use taskyard_core::conductor::{Answer, Effect, Event, Settings};
 use taskyard_core::dispatch::{End, Outcome, Reason, Return};
-use taskyard_core::store::Request;
+use taskyard_core::store::{self, Request, Status};
 use taskyard_core::task::{Due, DueAt, Task};
 
 use crate::shared::{settings, yard};
@@ -169,6 +171,24 @@ fn a_late_preload_for_a_pool_that_paused_goes_back_at_once() {
     yard.tell(Event::Capacity { pool: POOL, slots: 0 });
     while yard.answer_one() {}
     assert_eq!((yard.live().len(), yard.conductor.live()), (0, 0));
+}
+
+/// It ended as many as one request may.
+#[test]
+fn a_preload_that_met_nothing_but_expired_ones_is_asked_again() {
+    let mut yard = yard(1);
+    yard.submit([delayed(1, 5_000)]);
+    yard.board_is_up = false;
+    yard.pass(3_001);
+    while yard.asked().first().is_some_and(|asked| *asked != "preload") {
+        yard.answer_one();
+    }
+    let status = Status { next_due: Some(at(5_000)), ..Status::default() };
+    let expired = vec![Arc::new(task(2))];
+    yard.script(Ok(store::Answer::Claimed { rows: Vec::new(), expired }), status);
+    assert!(yard.asked().contains(&"preload"), "{:?}", yard.asked());
+    while yard.answer_one() {}
+    assert_eq!(yard.live(), [1]);
 }
 
 /// It is only on its way back, and is not said to run.
